@@ -4,8 +4,9 @@ Intervals (leases, rates, time-outs) use `monotonic`, so a wall clock that jumps
 nothing; `time` is for what people and files see.
 """
 
-import time
 from datetime import UTC, datetime
+from time import monotonic as _monotonic
+from time import time as _time
 from typing import Protocol
 
 __all__ = ["Clock", "SystemClock", "timestamp"]
@@ -26,8 +27,13 @@ class Clock(Protocol):
 class SystemClock:
     """The machine's clocks."""
 
-    time = staticmethod(time.time)
-    monotonic = staticmethod(time.monotonic)
+    def time(self) -> float:
+        """Seconds since the epoch."""
+        return _time()
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment."""
+        return _monotonic()
 
 
 def timestamp(epoch_s: float) -> str:

@@ -17,6 +17,7 @@ __all__ = [
     "JobState",
     "Lease",
     "Link",
+    "Location",
     "Outcome",
     "Record",
     "Request",
@@ -210,6 +211,14 @@ class Link(Struct, frozen=True):
 
     url: str
     text: str
+
+
+class Location(Struct, frozen=True):
+    """Where a page is stored: a gzip member of its own within a segment."""
+
+    segment: str
+    offset: int
+    length: int
 
 
 class Record(Struct, frozen=True, kw_only=True):

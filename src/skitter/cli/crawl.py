@@ -1,0 +1,233 @@
+"""`skitter crawl`: the main command."""
+
+import asyncio
+import contextlib
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from msgspec import Struct
+
+from skitter.cli.crawl_job import (
+    CrawlJob,
+    Resolve,
+    check_header_value,
+    make_job,
+    parse_header,
+    parse_resolve,
+    read_seeds,
+)
+from skitter.cli.crawl_report import describe, say_summary
+from skitter.cli.invocation import Invocation
+from skitter.cli.live import View, make_view
+from skitter.cli.options import examples
+from skitter.config.settings import Settings
+from skitter.engine.crawl import Crawl, Summary, is_finished, open_job, summarise
+from skitter.engine.hooks import Hooks
+from skitter.engine.progress import Progress
+from skitter.engine.worker import Worker
+from skitter.errors import UsageError
+from skitter.frontier.base import JobInfo
+from skitter.models import JobSpec, JobState, Scope
+from skitter.outputs import OutputSet, parse_outputs
+from skitter.wiring import Backends, make_worker, open_backends
+
+__all__ = ["crawl"]
+
+EXIT_INTERRUPTED = 3
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """Everything a run needs, checked."""
+
+    job: CrawlJob
+    settings: Settings
+    resolve: tuple[Resolve, ...]
+    max_pages: int | None
+    data: Path
+    outputs: tuple[Path, ...]
+    body: bool
+    json: bool
+    command: str
+
+
+@click.command(
+    epilog=examples(
+        "skitter crawl https://example.com",
+        "skitter crawl https://example.com/docs/ --scope prefix --depth 3 -o docs.jsonl",
+        "skitter crawl @seeds.txt --delay 0.5 --max-pages 1000 -o pages.parquet -o pages.warc.gz",
+        "skitter crawl https://example.com --deny '\\.pdf$' --json | jq .pages",
+    )
+)
+@click.argument("urls", nargs=-1, required=True, metavar="URL...|@FILE|-")
+@click.option("--depth", type=click.IntRange(min=0), help="Links to follow from a seed.  [default: 10]")
+@click.option("--scope", type=click.Choice([scope.value for scope in Scope]), default="host", show_default=True, help="Which links belong to the crawl, seen from any seed.")
+@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N pages; raise it to go on.")
+@click.option("--allow", multiple=True, metavar="RE", help="Follow only links that match (RE2); repeatable.")
+@click.option("--deny", multiple=True, metavar="RE", help="Never follow links that match; wins over --allow; repeatable.")
+@click.option("--delay", type=click.FloatRange(min=0), metavar="S", help="Seconds between two requests to a domain.  [default: 1]")
+@click.option("--concurrency", type=click.IntRange(min=1, max=10_000), metavar="N", help="Requests at once, per domain and in all.  [default: 1 and 256]")
+@click.option("--robots", type=click.Choice(["obey", "ignore"]), help="What robots.txt says.  [default: obey]")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Worker processes.")
+@click.option("--sitemaps", is_flag=True, help="Read the seeds' sitemaps too.")
+@click.option("--header", multiple=True, metavar="H", help="'Name: value' to send; repeatable. Authorization goes to the seeds' origins only.")
+@click.option("--cookie", metavar="C", help="'name=value; …' to send to the seeds' origins.")
+@click.option("--user-agent", metavar="UA", help="Send this User-Agent.")
+@click.option("-o", "--output", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="Write records to FILE: .jsonl .csv .parquet .warc.gz; repeatable.")
+@click.option("--body", is_flag=True, help="Put bodies into the output files too.")
+@click.option("--data", type=click.Path(path_type=Path), default=Path("skitter-data"), show_default=True, metavar="DIR", help="Where the crawl is kept.")
+@click.option("--job", metavar="NAME", help="Name of the job.  [default: host and a hash of the settings]")
+@click.option("--resolve", multiple=True, metavar="HOST:PORT:ADDR", help="Use this address for a host, * for any; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Check everything, print the job, fetch and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON summary and nothing else.")
+@click.pass_obj
+def crawl(invocation: Invocation, **flags: Any) -> int:
+    """Crawl web sites from their seed URLs and record every page.
+
+    The same command on the same --data resumes where it was interrupted, whatever interrupted it.
+    """
+    invocation.start_logs()
+    options = _options(invocation, flags)
+    if flags["dry_run"]:
+        describe(options.job, options.settings, options.outputs, options.data, as_json=options.json)
+        return 0
+    if options.settings.fetch.contact is None and options.job.spec.user_agent is None:
+        click.echo(
+            "skitter: set fetch.contact (or SKITTER_FETCH__CONTACT) so that webmasters can reach you",
+            err=True,
+        )
+    return asyncio.run(_run(options))
+
+
+def _options(invocation: Invocation, flags: dict[str, Any]) -> Options:
+    if flags["workers"] > 1:
+        message = "--workers: only 1 is supported in this version"
+        raise UsageError(message)
+    settings = invocation.load(
+        {
+            "politeness.delay_s": flags["delay"],
+            "politeness.concurrency": flags["concurrency"],
+            "fetch.concurrency": flags["concurrency"],
+            "politeness.robots": flags["robots"],
+            "limits.max_depth": flags["depth"],
+        }
+    ).settings
+    spec = JobSpec(
+        seeds=read_seeds(flags["urls"]),
+        scope=Scope(flags["scope"]),
+        depth=settings.limits.max_depth,
+        allow=flags["allow"],
+        deny=flags["deny"],
+        robots=settings.politeness.robots,
+        sitemaps=flags["sitemaps"],
+        headers=tuple(parse_header(text) for text in flags["header"]),
+        cookie=_checked(flags["cookie"], "--cookie"),
+        user_agent=_checked(flags["user_agent"], "--user-agent"),
+    )
+    for seed in spec.seeds:
+        if len(seed) > settings.limits.max_url_length:
+            raise UsageError(
+                f"{seed[:80]}… has {len(seed)} characters, more than limits.max_url_length"
+                f" ({settings.limits.max_url_length})"
+            )
+    outputs = tuple(flags["output"])
+    parse_outputs(outputs)
+    return Options(
+        job=make_job(spec, flags["job"]),
+        settings=settings,
+        resolve=tuple(parse_resolve(text) for text in flags["resolve"]),
+        max_pages=flags["max_pages"],
+        data=flags["data"],
+        outputs=outputs,
+        body=flags["body"],
+        json=flags["as_json"],
+        command=shlex.join(["skitter", *sys.argv[1:]]),
+    )
+
+
+def _checked(value: str | None, flag: str) -> str | None:
+    return None if value is None else check_header_value(value, flag)
+
+
+async def _run(options: Options) -> int:
+    job = options.job
+    async with open_backends(options.data, options.settings, writing=True) as backends:
+        info = await open_job(backends.frontier, job.name, job.job_id, job.spec, options.max_pages)
+        outputs = OutputSet(parse_outputs(options.outputs), include_body=options.body)
+        with contextlib.closing(outputs):
+            await outputs.prepare(backends.catalog, backends.store, job.name)
+            fresh = info.state is not JobState.FINISHED or not is_finished(info)
+            summary = await _crawl(options, info, backends, outputs) if fresh else _no_run(options, info)
+            await outputs.finish(backends.catalog, backends.store, job.name)
+    if options.json:
+        sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
+    else:
+        say_summary(summary, options.command, finished_before=not fresh)
+    return 0 if summary.state is JobState.FINISHED else EXIT_INTERRUPTED
+
+
+def _no_run(options: Options, info: JobInfo) -> Summary:
+    return summarise(info, seconds=0.0, cpu_seconds=0.0, new_pages=0, **_places(options))
+
+
+def _places(options: Options) -> dict[str, Any]:
+    return {"data": str(options.data), "outputs": [str(path) for path in options.outputs]}
+
+
+async def _crawl(
+    options: Options, info: JobInfo, backends: Backends, outputs: OutputSet
+) -> Summary:
+    """Run the job under a live view until it is finished or interrupted."""
+    progress = Progress(options.job.name, backends.clock, options.settings.fetch.concurrency)
+    worker = make_worker(
+        backends,
+        options.settings,
+        hosts=options.job.hosts,
+        resolve={resolve.entry: resolve.addresses for resolve in options.resolve},
+        append=outputs.append,
+        hooks=Hooks([progress]),
+    )
+    run = Crawl(info, frontier=backends.frontier, worker=worker, clock=backends.clock)
+    with make_view(options.job.name) as view, _interruptible(run, view):
+        async with asyncio.TaskGroup() as group:
+            showing = group.create_task(_show(view, progress, backends, worker))
+            await run.run()
+            showing.cancel()
+    await worker.aclose()
+    return await run.summary(**_places(options))
+
+
+async def _show(view: View, progress: Progress, backends: Backends, worker: Worker) -> None:
+    while True:
+        await asyncio.sleep(view.interval_s)
+        snapshot = await progress.snapshot(backends.frontier, worker.in_flight)
+        if snapshot is not None:
+            view.update(snapshot)
+
+
+@contextlib.contextmanager
+def _interruptible(run: Crawl, view: View) -> Iterator[None]:
+    """Ctrl+C once: finish what is in flight. Twice: stop at once. SIGTERM likewise."""
+    loop = asyncio.get_running_loop()
+    pressed = 0
+
+    def interrupt() -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed == 1:
+            view.say("Finishing what is in flight; once more to stop at once.")
+        run.interrupt()
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    for number in signals:
+        loop.add_signal_handler(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,89 @@
+"""What `skitter crawl` prints before (--dry-run) and after."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from msgspec.structs import asdict
+
+from skitter.cli.crawl_job import CrawlJob
+from skitter.cli.live import duration, size
+from skitter.config.settings import Settings
+from skitter.engine.crawl import Summary
+from skitter.models import JobState
+
+__all__ = ["describe", "say_summary"]
+
+#: Shown of a long list.
+_SHOWN_SEEDS = 5
+
+
+def describe(
+    job: CrawlJob, settings: Settings, outputs: Sequence[Path], data: Path, *, as_json: bool
+) -> None:
+    """The job as it would be run."""
+    spec = job.spec
+    if as_json:
+        document = {
+            "job": job.name,
+            "job_id": job.job_id,
+            **asdict(spec),
+            "delay_s": settings.politeness.delay_s,
+            "concurrency": settings.politeness.concurrency,
+            "data": str(data),
+            "outputs": [str(path) for path in outputs],
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+        return
+    more = len(spec.seeds) - _SHOWN_SEEDS
+    seeds = " ".join(spec.seeds[:_SHOWN_SEEDS]) + (f" and {more} more" if more > 0 else "")
+    rows = [
+        ("job", job.name),
+        ("seeds", seeds),
+        ("scope", spec.scope.value),
+        ("depth", spec.depth),
+        ("allow", " ".join(spec.allow)),
+        ("deny", " ".join(spec.deny)),
+        ("robots", spec.robots),
+        ("sitemaps", "read" if spec.sitemaps else "not read"),
+        ("rate", f"{settings.politeness.delay_s:g} s between requests to a domain, "
+                 f"{settings.politeness.concurrency} at a time"),
+        ("data", data),
+        ("outputs", " ".join(map(str, outputs))),
+    ]  # fmt: skip
+    for name, value in rows:
+        if value != "":
+            click.echo(f"{name + ':':<10}{value}")
+    click.echo("Nothing was fetched or written (--dry-run).")
+
+
+def say_summary(summary: Summary, command: str, *, finished_before: bool) -> None:
+    """The end of a run, for people."""
+    if finished_before:
+        click.echo(f"Job {summary.job} is finished; nothing was fetched.")
+    _say_counts(summary)
+    for path in summary.outputs:
+        click.echo(f"  {path}")
+    click.echo(f"  {summary.data}  (skitter show URL, skitter export, skitter jobs show)")
+    if summary.state is JobState.PAUSED:
+        click.secho(f"Interrupted. To go on: {command}", bold=True)
+    elif summary.accepted and summary.failed == summary.accepted:
+        click.secho(
+            "Warning: every request failed; `skitter export` lists the errors.", fg="yellow", err=True
+        )
+
+
+def _say_counts(summary: Summary) -> None:
+    parts = [f"{summary.pages:,} pages", size(summary.bytes)]
+    if summary.redirected:
+        parts.append(f"{summary.redirected:,} redirected")
+    if summary.failed:
+        parts.append(f"{summary.failed:,} failed")
+    parts += [f"{count:,} dropped ({reason})" for reason, count in summary.dropped.items()]
+    if summary.queued:
+        parts.append(f"{summary.queued:,} still queued")
+    speed = ""
+    if summary.seconds:
+        speed = f" in {duration(summary.seconds)}, {summary.pages_per_second:,.1f} pages/s"
+    click.secho(f"{', '.join(parts)}{speed}", bold=True)

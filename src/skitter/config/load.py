@@ -1,0 +1,154 @@
+"""Defaults, then `skitter.toml`, then the environment, then flags; the last one wins.
+
+Every value is checked where it came from, so that a mistake is one line that names the place.
+"""
+
+import ipaddress
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from skitter.config.advice import explain, unknown
+from skitter.config.catalogue import Setting, sections, settings_by_name
+from skitter.config.settings import Settings
+from skitter.config.sources import Raw, find_file, from_environment, from_file
+from skitter.errors import ConfigError
+
+__all__ = ["DEFAULT", "Loaded", "load"]
+
+#: The source of a value that nobody set.
+DEFAULT = "default"
+
+
+class Loaded(Struct, frozen=True, kw_only=True):
+    """The settings and, for each dotted name, where its value came from."""
+
+    settings: Settings
+    sources: dict[str, str]
+    #: The file that was read, if any.
+    path: Path | None = None
+
+
+def load(
+    path: Path | None = None,
+    flags: Mapping[str, object] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Loaded:
+    """Read all sources. A flag whose value is None was not given.
+
+    Raises ConfigError for the first thing that is wrong, and for a named file that is missing.
+    """
+    environment = os.environ if environment is None else environment
+    file = find_file(path, environment, folder or Path())
+    raws = [
+        *(from_file(file) if file else ()),
+        *from_environment(environment),
+        *_from_flags(flags or {}),
+    ]
+    values, sources = _checked(raws)
+    built: dict[str, Any] = {
+        section.name: section.type(**_of_section(section.name, values)) for section in sections()
+    }
+    settings = Settings(**built)
+    _check_together(settings, sources)
+    return Loaded(settings=settings, sources=sources, path=file)
+
+
+def _from_flags(flags: Mapping[str, object]) -> list[Raw]:
+    return [
+        Raw(name=name, value=value, source="flag")
+        for name, value in flags.items()
+        if value is not None
+    ]
+
+
+def _checked(raws: Iterable[Raw]) -> tuple[dict[str, Any], dict[str, str]]:
+    values: dict[str, Any] = {}
+    sources = dict.fromkeys(settings_by_name(), DEFAULT)
+    tables = {section.name for section in sections()}
+    for raw in raws:
+        if raw.value == {} and raw.name in tables:
+            continue
+        setting = settings_by_name().get(raw.name)
+        if setting is None:
+            raise ConfigError(unknown(raw))
+        values[setting.name] = _convert(setting, raw)
+        sources[setting.name] = raw.source
+    return values, sources
+
+
+def _of_section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    prefix = f"{section}."
+    return {
+        name.removeprefix(prefix): value
+        for name, value in values.items()
+        if name.startswith(prefix)
+    }
+
+
+def _convert(setting: Setting, raw: Raw) -> object:
+    value = raw.value
+    if raw.is_text and isinstance(setting.default, tuple):
+        value = _as_list(str(value))
+    try:
+        converted: object = msgspec.convert(value, setting.type, strict=not raw.is_text)
+        _refuse_non_finite(converted)
+    except msgspec.ValidationError as error:
+        expected = explain(str(error), setting.type)
+        message = f"{raw.source}: {setting.name}: {expected} ({_shown(raw.value)})"
+        raise ConfigError(message) from error
+    return converted
+
+
+def _refuse_non_finite(value: object) -> None:
+    """TOML and float() know nan and inf; bounds do not catch nan, and no timer takes inf."""
+    for number in value if isinstance(value, tuple) else (value,):
+        if isinstance(number, float) and not math.isfinite(number):
+            message = "Expected a finite number"
+            raise msgspec.ValidationError(message)
+
+
+def _as_list(text: str) -> list[object]:
+    """`a,b` or a JSON list."""
+    if text.lstrip().startswith("["):
+        try:
+            parsed = json.loads(text)
+        except ValueError:
+            return [text]
+        return list(parsed)
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    limit = 60
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def _check_together(settings: Settings, sources: Mapping[str, str]) -> None:
+    """What one value alone cannot tell."""
+    frontier, backoff = settings.frontier, settings.backoff
+    if frontier.heartbeat_s >= frontier.lease_s:
+        _refuse_pair(sources, "frontier.heartbeat_s", "must be less than", "frontier.lease_s")
+    if backoff.first_s > backoff.max_s:
+        _refuse_pair(sources, "backoff.first_s", "must not exceed", "backoff.max_s")
+    for network in settings.security.allow_networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as error:
+            message = f"{sources['security.allow_networks']}: security.allow_networks: {error}"
+            raise ConfigError(message) from error
+
+
+def _refuse_pair(sources: Mapping[str, str], name: str, rule: str, other: str) -> NoReturn:
+    source = next((sources[key] for key in (name, other) if sources[key] != DEFAULT), DEFAULT)
+    message = f"{source}: {name} {rule} {other}"
+    raise ConfigError(message)

@@ -1,0 +1,109 @@
+"""The data folder of an embedded crawl: its layout, its format, and who is using it."""
+
+import errno
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from skitter.errors import (
+    DataFolderBusyError,
+    DataFolderDamagedError,
+    DataFolderError,
+    DataFolderNewerError,
+    StorageFullError,
+)
+
+__all__ = ["FOLDER_FORMAT", "DataFolder"]
+
+#: Version of the layout; a folder with a higher one is refused.
+FOLDER_FORMAT = 1
+
+
+class _Marker(msgspec.Struct):
+    format: int
+
+
+class DataFolder:
+    """Paths inside a data folder. `lock` is held by the one process that crawls into it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.frontier = root / "frontier.sqlite"
+        self.catalog = root / "catalog.sqlite"
+        self.segments = root / "segments"
+        self._marker = root / "skitter.json"
+        self._lock_path = root / "lock"
+        self._lock: int | None = None
+
+    def check(self) -> None:
+        """Refuse a folder that is not ours to read."""
+        if not self._marker.is_file():
+            raise DataFolderError(
+                f"{self.root} is not a Skitter data folder: crawl into it first, or name it with --data"
+            )
+        self._check_format()
+
+    def prepare(self) -> None:
+        """Make the folder, or refuse one that cannot be written or is too new."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            if not self._marker.exists():
+                self._write_marker()
+        except OSError as error:
+            raise _folder_error(self.root, error) from None
+        self._check_format()
+
+    def lock(self) -> None:
+        """Take the folder for this process; the system lets go when the process ends."""
+        try:
+            descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise _folder_error(self.root, error) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            pid = os.read(descriptor, 20).decode(errors="replace").strip() or "unknown"
+            os.close(descriptor)
+            raise DataFolderBusyError(
+                f"{self.root} is in use by process {pid}: wait for it, or choose another --data"
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        self._lock = descriptor
+
+    def unlock(self) -> None:
+        """Let go of the folder."""
+        if self._lock is not None:
+            with suppress(OSError):
+                os.ftruncate(self._lock, 0)
+            os.close(self._lock)
+            self._lock = None
+
+    def _write_marker(self) -> None:
+        partial = self._marker.with_suffix(".partial")
+        partial.write_bytes(msgspec.json.encode(_Marker(format=FOLDER_FORMAT)))
+        partial.replace(self._marker)
+
+    def _check_format(self) -> None:
+        try:
+            marker = msgspec.json.decode(self._marker.read_bytes(), type=_Marker)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise DataFolderDamagedError(
+                f"{self._marker} cannot be read ({error}): restore it or choose another --data"
+            ) from None
+        if marker.format > FOLDER_FORMAT:
+            raise DataFolderNewerError(
+                f"{self.root} has format {marker.format}, this version of Skitter reads up to"
+                f" {FOLDER_FORMAT}: upgrade Skitter or choose another --data"
+            )
+
+
+def _folder_error(root: Path, error: OSError) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFullError(f"no space left for {root}: make room and run it again")
+    return DataFolderError(
+        f"cannot write to the data folder {root} ({error.strerror}): choose another with --data"
+    )

@@ -1,0 +1,96 @@
+"""A job as a worker needs it: its spec, ready to be applied to thousands of pages."""
+
+from skitter.frontier.base import JobInfo
+from skitter.models import Headers, JobSpec, Request, RequestKind
+from skitter.urls.domain import domain_of_url
+from skitter.urls.fingerprint import fingerprint
+from skitter.urls.normalize import origin_of
+from skitter.urls.scope import LinkFilter, ScopeRule
+
+__all__ = [
+    "BASE_PRIORITY",
+    "LEVEL_COST",
+    "JobPlan",
+    "headers_of",
+    "seed_request",
+    "sitemap_of",
+    "sitemap_request",
+]
+
+#: Of a seed nobody gave a priority: the middle band.
+BASE_PRIORITY = 50
+#: A link's priority is its page's less this.
+LEVEL_COST = 10
+
+_ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+#: Sent only to the seeds' own origins.
+_CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+class JobPlan:
+    """Spec, scope and headers of a job. Replaced when the job's scope grows."""
+
+    def __init__(self, info: JobInfo, user_agent: str) -> None:
+        self.name = info.name
+        self.job_id = info.job_id
+        self.spec: JobSpec = info.spec
+        self.version = info.version
+        rule = ScopeRule(info.spec.scope, info.scope_seeds)
+        self.links = LinkFilter(rule, info.spec.allow, info.spec.deny)
+        self.obeys_robots = info.spec.robots == "obey"
+        self.seed_origins = frozenset(origin_of(seed) for seed in info.scope_seeds)
+        self._public, self._private = _header_lines(info.spec, user_agent)
+
+    def headers_for(self, url: str) -> tuple[str, ...]:
+        """The header lines for a URL; credentials go to the seeds' origins only."""
+        return self._private if origin_of(url) in self.seed_origins else self._public
+
+
+def _header_lines(spec: JobSpec, user_agent: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    lines = {"user-agent": f"User-Agent: {spec.user_agent or user_agent}", "accept": f"Accept: {_ACCEPT}"}
+    secret = {}
+    for name, value in spec.headers:
+        target = secret if name.lower() in _CREDENTIALS else lines
+        target[name.lower()] = f"{name}: {value}"
+    if spec.cookie is not None:
+        secret["cookie"] = f"Cookie: {spec.cookie}"
+    public = tuple(lines.values())
+    return public, (*public, *secret.values()) if secret else public
+
+
+def headers_of(lines: tuple[str, ...]) -> Headers:
+    """Header lines as records carry them."""
+    headers: Headers = {}
+    for line in lines:
+        name, _, value = line.partition(": ")
+        headers.setdefault(name.title(), []).append(value)
+    return headers
+
+
+def seed_request(url: str) -> Request:
+    """The request of a normalised seed."""
+    return Request(
+        url=url,
+        fingerprint=fingerprint(url),
+        domain=domain_of_url(url),
+        priority=BASE_PRIORITY,
+        is_seed=True,
+    )
+
+
+def sitemap_request(url: str, parent: str | None = None, level: int = 0) -> Request:
+    """The request of a normalised sitemap URL; it goes before the pages of its level."""
+    return Request(
+        url=url,
+        fingerprint=fingerprint(url),
+        domain=domain_of_url(url),
+        priority=BASE_PRIORITY + 1,
+        parent=parent,
+        hops=level,
+        kind=RequestKind.SITEMAP,
+    )
+
+
+def sitemap_of(seed: str) -> str:
+    """Where a site's sitemap is unless robots.txt says otherwise."""
+    return f"{origin_of(seed)}/sitemap.xml"

@@ -1,0 +1,145 @@
+"""What a running crawl looks like from outside: a hook that counts, and snapshots of it."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from skitter.clock import Clock
+from skitter.fetch.base import FetchResult
+from skitter.frontier.base import DomainInfo, Frontier
+from skitter.models import JobCounts, Lease, Outcome, Record
+
+__all__ = ["DomainSpeed", "Progress", "Snapshot"]
+
+#: Seconds over which the current rate is taken.
+_WINDOW_S = 10.0
+#: Domains whose speed is remembered.
+_MAX_DOMAINS = 10_000
+
+
+class DomainSpeed(Struct):
+    """How a domain answers."""
+
+    domain: str
+    requests: int = 0
+    seconds: float = 0.0
+
+    @property
+    def mean_s(self) -> float:
+        """Seconds per request."""
+        return self.seconds / self.requests if self.requests else 0.0
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """One moment of a crawl."""
+
+    counts: JobCounts
+    in_flight: int
+    seconds: float
+    pages_per_second: float
+    #: code -> how many records failed with it in this run.
+    errors: dict[str, int]
+    busiest: list[DomainInfo]
+    slowest: list[DomainSpeed]
+    #: What keeps the crawl from going faster, in words.
+    limit: str
+    #: Seconds until everything known now is fetched at the rates allowed; None: not known.
+    left_s: float | None
+
+
+class Progress:
+    """A `skitter.engine.hooks.Hook` that keeps what the live view shows."""
+
+    def __init__(self, job: str, clock: Clock, concurrency: int) -> None:
+        self._job = job
+        self._clock = clock
+        self._concurrency = concurrency
+        self._started_at = clock.monotonic()
+        self._pages = 0
+        self._marks: deque[tuple[float, int]] = deque([(self._started_at, 0)])
+        self._errors: dict[str, int] = {}
+        self._domains: dict[str, DomainSpeed] = {}
+
+    def fetched(self, lease: Lease, result: FetchResult) -> None:
+        """Count a transfer for its domain."""
+        domain = lease.request.domain
+        speed = self._domains.get(domain)
+        if speed is None:
+            if len(self._domains) >= _MAX_DOMAINS:
+                self._domains.clear()
+            speed = self._domains[domain] = DomainSpeed(domain)
+        speed.requests += 1
+        speed.seconds += result.elapsed_s
+
+    def recorded(self, records: Sequence[Record]) -> None:
+        """Count pages and errors."""
+        for record in records:
+            if record.outcome is Outcome.DONE:
+                self._pages += 1
+            elif record.outcome is Outcome.FAILED and record.error:
+                code = record.error.partition(":")[0]
+                self._errors[code] = self._errors.get(code, 0) + 1
+
+    def held(self, domain: str, wait_s: float, reason: str) -> None:
+        """Nothing: the frontier tells about holds."""
+
+    async def snapshot(self, frontier: Frontier, in_flight: int) -> Snapshot | None:
+        """The crawl now; None if the job is gone."""
+        info = await frontier.info(self._job)
+        if info is None:
+            return None
+        domains = await frontier.backlog(5)
+        now = self._clock.monotonic()
+        rate = self._rate(now)
+        slowest = sorted(self._domains.values(), key=lambda d: d.mean_s, reverse=True)
+        return Snapshot(
+            counts=info.counts,
+            in_flight=in_flight,
+            seconds=now - self._started_at,
+            pages_per_second=rate,
+            errors=self._errors,
+            busiest=domains,
+            slowest=slowest[:3],
+            limit=self._limit(domains, in_flight),
+            left_s=_left_s(domains, info.counts, rate),
+        )
+
+    def _rate(self, now: float) -> float:
+        self._marks.append((now, self._pages))
+        while len(self._marks) > 2 and self._marks[0][0] < now - _WINDOW_S:
+            self._marks.popleft()
+        (then, before), (_, pages) = self._marks[0], self._marks[-1]
+        return (pages - before) / (now - then) if now > then else 0.0
+
+    def _limit(self, domains: Sequence[DomainInfo], in_flight: int) -> str:
+        held = [d for d in domains if d.hold_reason and d.queued]
+        if held and in_flight == 0:
+            return f"waiting for {held[0].domain}: {held[0].hold_reason}, {held[0].due_in_s:.0f} s more"
+        if in_flight >= self._concurrency > 1:
+            return f"limited by --concurrency {self._concurrency}"
+        waiting = [d for d in domains if d.queued]
+        if waiting and all(d.due_in_s > 0 or d.in_flight >= d.rate.concurrency for d in waiting):
+            return _politeness(waiting[0])
+        return ""
+
+
+def _politeness(domain: DomainInfo) -> str:
+    interval_s = domain.rate.interval_s
+    if interval_s == 0:
+        return (
+            f"limited by politeness: {domain.rate.concurrency} at a time for {domain.domain},"
+            " --concurrency"
+        )
+    rate = f"{1 / interval_s:g} request/s" if interval_s <= 1 else f"1 request every {interval_s:g} s"
+    why = "crawl-delay of its robots.txt" if domain.crawl_delay else "--delay"
+    return f"limited by politeness: {rate} for {domain.domain}, {why}"
+
+
+def _left_s(domains: Sequence[DomainInfo], counts: JobCounts, rate: float) -> float | None:
+    """By the slowest queue and by the present rate, whichever is longer."""
+    if not counts.queued:
+        return None
+    by_rules = max((d.queued * d.rate.interval_s + d.due_in_s for d in domains), default=0.0)
+    by_rate = counts.queued / rate if rate > 0 else 0.0
+    return max(by_rules, by_rate) or None

@@ -1,0 +1,359 @@
+"""The worker: leases, fetches, reads, hands results to the writer.
+
+One loop talks to the frontier; everything between two of its rounds happens in callbacks of the
+fetcher, so that no page costs a task of its own. Per round it tells the frontier what has been
+learnt (holds, crawl-delays, finished transfers) and only then asks for more, so a domain that
+asked us to wait is never leased in between.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import structlog
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skitter.catalog.base import Append, Catalog
+from skitter.clock import Clock
+from skitter.config.settings import Settings
+from skitter.engine.hooks import Hooks
+from skitter.engine.links import LinkSelector
+from skitter.engine.pacing import Pacer
+from skitter.engine.page import Processed, process
+from skitter.engine.plan import JobPlan, sitemap_request
+from skitter.engine.robots import RobotsAnswer, RobotsCache
+from skitter.engine.verdicts import Judgement, judge
+from skitter.engine.writer import Result, Writer
+from skitter.errors import InvalidURLError
+from skitter.fetch.base import Fetch, Fetcher, FetchResult
+from skitter.frontier.base import Frontier
+from skitter.models import Completion, DropReason, ErrorCode, Lease, Outcome
+from skitter.store.base import Store
+from skitter.urls.normalize import host_of, normalize, origin_of
+
+__all__ = ["Worker"]
+
+_log = structlog.get_logger("skitter.engine")
+
+
+class _Held(Struct, frozen=True, kw_only=True):
+    """A domain that must be left alone."""
+
+    domain: str
+    retry_after_s: float | None
+    reason: str
+
+
+class Worker:
+    """Runs until `drain` or `abort` is called and everything in flight has ended."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        frontier: Frontier,
+        fetcher: Fetcher,
+        catalog: Catalog,
+        store: Store,
+        append: Append,
+        clock: Clock,
+        settings: Settings,
+        hooks: Hooks,
+    ) -> None:
+        self.name = name
+        self._frontier = frontier
+        self._fetcher = fetcher
+        self._clock = clock
+        self._settings = settings
+        self._hooks = hooks
+        self._robots = RobotsCache(fetcher, settings.robots, clock)
+        self._pacer = Pacer(clock.monotonic)
+        self._writer = Writer(
+            name,
+            frontier=frontier,
+            catalog=catalog,
+            store=store,
+            append=append,
+            interval_s=settings.store.sync_interval_s,
+            written=self._on_written,
+        )
+        self._selectors: dict[str, LinkSelector] = {}
+        self._crawl_delays: dict[str, float] = {}
+        self._waiting_for_robots: dict[str, list[Lease]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        #: Token -> lease, from the grant until the result is durable.
+        self._leases: dict[int, Lease] = {}
+        self._in_flight = 0
+        self._fetched: dict[int, float | None] = {}
+        self._holds: list[_Held] = []
+        self._new_crawl_delays: dict[str, float | None] = {}
+        self._wake = asyncio.Event()
+        self._draining = False
+        #: Called after every group commit; the crawl looks there whether it is finished.
+        self.on_written: Callable[[], None] = lambda: None
+
+    @property
+    def in_flight(self) -> int:
+        """Leases whose transfer has not ended."""
+        return self._in_flight
+
+    def drain(self) -> None:
+        """Take no more leases; `run` returns when all in hand are durable."""
+        self._draining = True
+        self._wake.set()
+
+    def abort(self) -> None:
+        """Drop what is in flight; the frontier will hand it out again."""
+        self._draining = True
+        self._fetcher.abort()
+        self._pacer.clear()
+        for task in self._tasks:
+            task.cancel()
+        self._in_flight = 0
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until drained. An error of a backend ends it."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            heartbeat = group.create_task(self._beat())
+            writer = group.create_task(self._writer.run())
+            await self._work()
+            self._writer.close()
+            await writer
+            heartbeat.cancel()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._fetcher.aclose()
+
+    # The loop
+
+    async def _work(self) -> None:
+        while not (self._draining and self._in_flight == 0):
+            self._wake.clear()
+            await self._report()
+            wait_s = await self._take_leases()
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+        await self._report()
+
+    async def _report(self) -> None:
+        """Tell the frontier what was learnt, in the order that keeps promises."""
+        holds, self._holds = self._holds, []
+        for hold in holds:
+            wait_s = await self._frontier.hold(hold.domain, hold.retry_after_s, hold.reason)
+            self._hooks.held(hold.domain, wait_s, hold.reason)
+        delays, self._new_crawl_delays = self._new_crawl_delays, {}
+        for domain, delay_s in delays.items():
+            await self._frontier.set_crawl_delay(domain, delay_s)
+        if self._fetched:
+            fetched, self._fetched = self._fetched, {}
+            await self._frontier.fetched(self.name, fetched)
+
+    async def _take_leases(self) -> float | None:
+        """Lease what there is room for; returns how long to wait before asking again."""
+        room = self._settings.fetch.concurrency - self._in_flight
+        if self._draining or room <= 0 or self._writer.is_full:
+            self._writer.pace(starved=self._draining, idle=self._in_flight == 0)
+            return None
+        grant = await self._frontier.lease(self.name, room)
+        for lease in grant.leases:
+            selector = self._selectors.get(lease.job)
+            if selector is None or selector.plan.version < lease.job_version:
+                await self._learn_job(lease.job)
+            self._begin(lease)
+        self._writer.pace(starved=len(grant.leases) < room, idle=self._in_flight == 0)
+        return grant.next_due_s
+
+    async def _learn_job(self, job: str) -> None:
+        info = await self._frontier.info(job)
+        if info is None:
+            return
+        plan = JobPlan(info, self._settings.fetch.user_agent)
+        if job in self._selectors:
+            self._selectors[job].use(plan)
+        else:
+            self._selectors[job] = LinkSelector(plan)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.frontier.heartbeat_s)
+            await self._frontier.extend(self.name)
+
+    # A lease, step by step
+
+    def _begin(self, lease: Lease) -> None:
+        self._leases[lease.token] = lease
+        self._in_flight += 1
+        request, limits = lease.request, self._settings.limits
+        if len(request.url) > limits.max_url_length:
+            self._drop(lease, DropReason.URL_TOO_LONG)
+        elif request.hops > limits.max_redirects:
+            self._drop(lease, DropReason.TOO_MANY_REDIRECTS)
+        elif not self._selectors[lease.job].plan.obeys_robots:
+            self._forget_crawl_delay(lease)
+            self._send(lease)
+        else:
+            origin = origin_of(request.url)
+            answer = self._robots.lookup(origin)
+            if answer is None:
+                self._wait_for_robots(origin, lease)
+            else:
+                self._obey(lease, answer)
+
+    def _wait_for_robots(self, origin: str, lease: Lease) -> None:
+        waiting = self._waiting_for_robots.get(origin)
+        if waiting is not None:
+            waiting.append(lease)
+            return
+        self._waiting_for_robots[origin] = [lease]
+        task = self._group.create_task(self._load_robots(origin, lease))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _load_robots(self, origin: str, lease: Lease) -> None:
+        plan = self._selectors[lease.job].plan
+        answer = await self._robots.load(origin, plan.headers_for(lease.request.url))
+        rules = answer.rules
+        if rules is not None:
+            self._note_crawl_delay(lease.request.domain, rules.crawl_delay_s)
+            if plan.spec.sitemaps and rules.sitemaps and origin in plan.seed_origins:
+                await self._add_sitemaps(plan.name, lease.request.url, rules.sitemaps)
+        for waiting in self._waiting_for_robots.pop(origin):
+            self._obey(waiting, answer)
+
+    async def _add_sitemaps(self, job: str, base: str, sitemaps: Sequence[str]) -> None:
+        requests = []
+        for sitemap in sitemaps:
+            try:
+                requests.append(sitemap_request(normalize(sitemap, base)))
+            except InvalidURLError:
+                continue
+        await self._frontier.add(job, requests)
+
+    def _obey(self, lease: Lease, answer: RobotsAnswer) -> None:
+        if answer.forbidden:
+            self._drop(lease, DropReason.FORBIDDEN_ADDRESS)
+        elif answer.rules is None:
+            error = f"{ErrorCode.ROBOTS_UNREACHABLE.value}: {answer.problem}"
+            self._finish(lease, FetchResult(), Judgement(outcome=Outcome.FAILED, error=error))
+        elif not answer.rules.allows(lease.request.url):
+            self._drop(lease, DropReason.ROBOTS)
+        else:
+            self._send(lease)
+
+    def _send(self, lease: Lease) -> None:
+        request = lease.request
+        fetch = Fetch(
+            url=request.url,
+            host=host_of(request.url),
+            headers=self._selectors[lease.job].plan.headers_for(request.url),
+            max_body_bytes=self._settings.fetch.max_body_bytes,
+            timeout_s=self._settings.fetch.timeout_s,
+        )
+        gap_s = max(lease.pace_s, self._crawl_delays.get(request.domain, 0.0))
+        if gap_s == 0:
+            self._fetcher.start(fetch, lambda result: self._on_fetched(lease, result), _ignore)
+            return
+
+        def send(sent: Callable[[float], None], ended: Callable[[], None]) -> None:
+            def done(result: FetchResult) -> None:
+                ended()
+                self._on_fetched(lease, result)
+
+            self._fetcher.start(fetch, done, sent)
+
+        self._pacer.submit(request.domain, gap_s, send)
+
+    def _on_fetched(self, lease: Lease, result: FetchResult) -> None:
+        self._hooks.fetched(lease, result)
+        judgement = judge(lease, result, self._settings, self._clock.time())
+        if judgement.holds_domain:
+            self._holds.append(
+                _Held(
+                    domain=lease.request.domain,
+                    retry_after_s=judgement.retry_after_s,
+                    reason=judgement.error or "",
+                )
+            )
+        self._finish(lease, result, judgement)
+
+    def _drop(self, lease: Lease, reason: DropReason) -> None:
+        self._finish(lease, FetchResult(), Judgement(outcome=Outcome.DROPPED, reason=reason))
+
+    def _finish(self, lease: Lease, result: FetchResult, judgement: Judgement) -> None:
+        """The transfer is over (or never was): free the slot, hand the result on."""
+        self._in_flight -= 1
+        now = self._clock.monotonic()
+        self._fetched[lease.token] = None if result.sent_at is None else now - result.sent_at
+        selector = self._selectors[lease.job]
+        page = None
+        completion = Completion(
+            token=lease.token,
+            outcome=judgement.outcome,
+            reason=judgement.reason.value if judgement.reason else None,
+            after_s=judgement.after_s,
+            costs_try=judgement.costs_try,
+        )
+        if judgement.outcome is not Outcome.RETRY:
+            page = self._process(lease, result, judgement)
+            completion = replace(
+                completion,
+                outcome=page.record.outcome,
+                links=page.requests,
+                body_bytes=len(page.body),
+            )
+        self._writer.put(
+            Result(
+                job=lease.job,
+                job_id=selector.plan.job_id,
+                completion=completion,
+                page=page,
+            )
+        )
+        self._wake.set()
+
+    def _process(self, lease: Lease, result: FetchResult, judgement: Judgement) -> Processed:
+        """Read the page. One that we cannot cope with fails alone."""
+        selector, now_s = self._selectors[lease.job], self._clock.time()
+        try:
+            return process(lease, result, judgement, selector, self._settings, now_s)
+        except Exception as error:
+            _log.exception("page.failed", url=lease.request.url)
+            failure = Judgement(
+                outcome=Outcome.FAILED, error=f"{ErrorCode.INTERNAL.value}: {error!r}"
+            )
+            broken = replace(result, error=ErrorCode.INTERNAL, head=(), body=b"")
+            return process(lease, broken, failure, selector, self._settings, now_s)
+
+    def _on_written(self, results: Sequence[Result]) -> None:
+        records = []
+        for result in results:
+            lease = self._leases.pop(result.completion.token)
+            if result.page is not None:
+                records.append(result.page.record)
+                if result.completion.links:
+                    self._selectors[lease.job].mark_known(result.completion.links)
+        self._hooks.recorded(records)
+        self._wake.set()
+        self.on_written()
+
+    # Crawl-delays: the strictest host of a domain speaks for it
+
+    def _note_crawl_delay(self, domain: str, delay_s: float | None) -> None:
+        if delay_s is not None and delay_s > self._crawl_delays.get(domain, 0.0):
+            self._crawl_delays[domain] = delay_s
+            self._new_crawl_delays[domain] = delay_s
+
+    def _forget_crawl_delay(self, lease: Lease) -> None:
+        """A crawl that ignores robots.txt also ignores what an earlier one learnt from it."""
+        if lease.pace_s > self._settings.politeness.delay_s:
+            self._new_crawl_delays[lease.request.domain] = None
+
+
+def _ignore(_at: float) -> None:
+    """Nobody paces this domain."""

@@ -1,0 +1,149 @@
+"""The border of the frontier: who is asked for work and told what became of it.
+
+Rules that hold for every implementation:
+
+* Every verb is one atomic step. When it returns, its effect survives `kill -9`.
+* A request is accepted once per job and generation; from then on it is queued, leased, or
+  has exactly one terminal outcome.
+* Politeness lives here: a domain is leased only when its rate, its concurrency and its
+  holds allow it, whoever asks.
+* A lease belongs to its worker until the worker's deadline. `extend` moves the deadline;
+  after it `reap` gives the request to somebody else and the old token is worth nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from skitter.models import Completion, Grant, JobCounts, JobSpec, JobState, Lease, Request, Verdict
+from skitter.politeness.rates import Rate
+
+__all__ = ["AddResult", "DomainInfo", "Frontier", "JobInfo"]
+
+
+class AddResult(Struct, frozen=True, kw_only=True):
+    """How many requests were new, known, or refused because the job takes none."""
+
+    accepted: int = 0
+    duplicate: int = 0
+    refused: int = 0
+
+
+class JobInfo(Struct, frozen=True, kw_only=True):
+    """A job as the frontier knows it."""
+
+    name: str
+    job_id: str
+    spec: JobSpec
+    state: JobState
+    counts: JobCounts
+    #: Seeds and what they redirected to: the scope is taken from these.
+    scope_seeds: tuple[str, ...]
+    version: int
+    max_pages: int | None
+    created_s: float
+
+
+class DomainInfo(Struct, frozen=True, kw_only=True):
+    """A domain's queue and manners, for people to look at."""
+
+    domain: str
+    queued: int
+    in_flight: int
+    rate: Rate
+    #: Seconds until it may be asked again; 0 when due.
+    due_in_s: float
+    hold_reason: str | None
+    blocked: bool
+    #: True: the rate is what robots.txt asks for.
+    crawl_delay: bool = False
+
+
+class Frontier(Protocol):
+    """Queues, dedupe, leases, rates and job counters. All verbs take batches."""
+
+    async def open_job(
+        self, name: str, job_id: str, spec: JobSpec, *, max_pages: int | None
+    ) -> JobInfo:
+        """Create the job, or take up the one of that name with a new `max_pages`."""
+        ...
+
+    async def add(self, job: str, requests: Sequence[Request]) -> AddResult:
+        """Queue requests; one whose fingerprint the job has seen is a duplicate."""
+        ...
+
+    async def lease(self, worker: str, limit: int) -> Grant:
+        """Up to `limit` requests of domains that are due.
+
+        Between domains the earliest due comes first; within one: priority, then jobs in
+        turn, then first in first out. An empty grant means nothing is due *now*.
+        """
+        ...
+
+    async def fetched(self, worker: str, ages_s: Mapping[int, float | None]) -> None:
+        """Free the domain slots of these tokens: their transfers have ended.
+
+        The value says how many seconds ago the request was sent, None that it never was
+        (its share of the rate is given back).
+        """
+        ...
+
+    async def complete(self, worker: str, completions: Sequence[Completion]) -> list[Verdict]:
+        """End leases and queue the links found, in one step. One verdict per completion."""
+        ...
+
+    async def extend(self, worker: str) -> None:
+        """Heartbeat: the worker's leases hold for another lease time from now."""
+        ...
+
+    async def reap(self, worker: str | None = None) -> int:
+        """Requeue, with a boost, the leases past their deadline, or all of a dead worker's."""
+        ...
+
+    async def hold(self, domain: str, retry_after_s: float | None, reason: str) -> float:
+        """Leave a domain alone: as long as it said, else by the back-off ladder.
+
+        The latest end wins. Returns the seconds the domain now waits.
+        """
+        ...
+
+    async def set_rate(self, domain: str, rate: Rate | None) -> None:
+        """Give a domain a rate of its own; None returns it to the default."""
+        ...
+
+    async def set_crawl_delay(self, domain: str, crawl_delay_s: float | None) -> None:
+        """What robots.txt asks for; the stricter of this and the rate holds."""
+        ...
+
+    async def block(self, domain: str, *, blocked: bool = True) -> None:
+        """Keep the domain's queue but lease nothing from it, until unblocked."""
+        ...
+
+    async def set_state(self, job: str, state: JobState) -> None:
+        """Pause, resume, stop or finish a job. Leases in flight may still complete."""
+        ...
+
+    async def delete_job(self, job: str) -> None:
+        """Forget a job and everything queued for it."""
+        ...
+
+    async def info(self, job: str) -> JobInfo | None:
+        """The job's state and counters, or None if there is none of that name."""
+        ...
+
+    async def jobs(self) -> list[JobInfo]:
+        """Every job, oldest first."""
+        ...
+
+    async def backlog(self, limit: int = 100) -> list[DomainInfo]:
+        """The domains with the longest queues."""
+        ...
+
+    async def leases(self) -> dict[str, list[Lease]]:
+        """Who holds what at the moment: the checkpoints."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of the storage; leases stay as they are."""
+        ...

@@ -1,0 +1,169 @@
+"""Jobs and leases as the embedded frontier holds them in memory, and how rows become them."""
+
+from typing import Any
+
+import msgspec
+
+from skitter.frontier.base import JobInfo
+from skitter.frontier.policy import DomainState, Entry, Share
+from skitter.models import (
+    Completion,
+    JobCounts,
+    JobSpec,
+    JobState,
+    Outcome,
+    Request,
+    RequestKind,
+)
+
+__all__ = ["HeldLease", "Job", "entry_of", "job_of"]
+
+_TERMINAL_STATES = {
+    Outcome.DONE: 2,
+    Outcome.REDIRECTED: 3,
+    Outcome.FAILED: 4,
+    Outcome.DROPPED: 5,
+}
+
+
+class Job(msgspec.Struct, eq=False, kw_only=True):
+    """A job's counters and what it has seen."""
+
+    id: int
+    name: str
+    job_id: str
+    spec: JobSpec
+    state: JobState
+    max_pages: int | None
+    created_s: float
+    version: int = 0
+    scope_seeds: tuple[str, ...] = ()
+    accepted: int = 0
+    done: int = 0
+    failed: int = 0
+    redirected: int = 0
+    body_bytes: int = 0
+    dropped: dict[str, int] = {}
+    leased: int = 0
+    #: Fingerprints of every accepted request; None until first needed.
+    seen: set[int] | None = None
+    #: Domains that have (or had) requests of this job waiting.
+    domains: set[DomainState] = msgspec.field(default_factory=set)
+
+    @property
+    def can_lease(self) -> bool:
+        """False while paused or stopped, or when all pages it may have are done or in flight."""
+        if self.state is not JobState.RUNNING:
+            return False
+        return self.max_pages is None or self.done + self.leased < self.max_pages
+
+    @property
+    def terminal(self) -> int:
+        """Requests with a terminal outcome."""
+        return self.done + self.failed + self.redirected + sum(self.dropped.values())
+
+    def count(self, completion: Completion) -> int:
+        """Count a terminal outcome; returns its code in the storage."""
+        match completion.outcome:
+            case Outcome.DONE:
+                self.done += 1
+            case Outcome.REDIRECTED:
+                self.redirected += 1
+            case Outcome.FAILED:
+                self.failed += 1
+            case _:
+                reason = completion.reason or "unknown"
+                self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        self.body_bytes += completion.body_bytes
+        return _TERMINAL_STATES[completion.outcome]
+
+    def row(self) -> tuple[Any, ...]:
+        """The parameters of `save_job`."""
+        return (
+            self.state.value,
+            self.max_pages,
+            self.version,
+            msgspec.json.encode(self.scope_seeds),
+            self.accepted,
+            self.done,
+            self.failed,
+            self.redirected,
+            self.body_bytes,
+            msgspec.json.encode(self.dropped),
+            self.id,
+        )
+
+    def info(self) -> JobInfo:
+        """The job as others see it."""
+        return JobInfo(
+            name=self.name,
+            job_id=self.job_id,
+            spec=self.spec,
+            state=self.state,
+            counts=JobCounts(
+                accepted=self.accepted,
+                done=self.done,
+                failed=self.failed,
+                redirected=self.redirected,
+                dropped=dict(self.dropped),
+                leased=self.leased,
+                queued=self.accepted - self.terminal - self.leased,
+                body_bytes=self.body_bytes,
+            ),
+            scope_seeds=self.scope_seeds,
+            version=self.version,
+            max_pages=self.max_pages,
+            created_s=self.created_s,
+        )
+
+
+class HeldLease(msgspec.Struct, eq=False):
+    """A lease that has not ended. `slot` is true while it occupies its domain."""
+
+    token: int
+    worker: str
+    entry: Entry
+    job: Job
+    domain: DomainState
+    slot: bool = True
+    #: What it took of the domain's rate; None: not known any more.
+    share: Share | None = None
+
+
+def job_of(row: tuple[Any, ...]) -> Job:
+    """A row of `jobs`."""
+    return Job(
+        id=row[0],
+        name=row[1],
+        job_id=row[2],
+        spec=msgspec.json.decode(row[3], type=JobSpec),
+        state=JobState(row[4]),
+        max_pages=row[5],
+        created_s=row[6],
+        version=row[7],
+        scope_seeds=msgspec.json.decode(row[8], type=tuple[str, ...]),
+        accepted=row[9],
+        done=row[10],
+        failed=row[11],
+        redirected=row[12],
+        body_bytes=row[13],
+        dropped=msgspec.json.decode(row[14], type=dict[str, int]),
+    )
+
+
+def entry_of(job: int, domain: str, row: tuple[Any, ...], *, delayed: bool = False) -> Entry:
+    """The request columns of a row, in the order every statement selects them."""
+    request = Request(
+        priority=row[1],
+        depth=row[2],
+        url=row[3],
+        fingerprint=row[4],
+        domain=domain,
+        parent=row[5],
+        redirected_from=row[6],
+        hops=row[7],
+        kind=RequestKind(row[8]) if row[8] else RequestKind.PAGE,
+        is_seed=bool(row[9]),
+        generation=row[10],
+    )
+    return Entry(row[0], job, request, tries=row[11], holds=row[12], delayed=delayed)

@@ -1,0 +1,229 @@
+"""Which request comes next: the scheduling policy, apart from any storage.
+
+Invariants:
+
+* A `DomainState` is in the `Schedule` exactly when one of its jobs can be leased from, it is
+  not blocked and has a free slot; its place there is the time it is due.
+* A `JobQueue` keeps the best of its entries in memory. `horizon` is the key up to which
+  memory is complete: whatever the storage has beyond it sorts after everything in `heap`.
+"""
+
+import heapq
+from collections.abc import Iterable
+from itertools import count
+
+from msgspec import Struct
+
+from skitter.models import Request
+from skitter.politeness.backoff import BackoffState
+from skitter.politeness.rates import Rate
+
+__all__ = ["HEAP_ENTRIES", "DomainState", "Entry", "JobQueue", "Key", "Schedule", "Share"]
+
+#: Entries of one job and domain kept in memory; the rest waits in the storage.
+HEAP_ENTRIES = 1_024
+
+#: Order within a job's queue: highest priority, then first accepted.
+Key = tuple[int, int]
+#: What a grant takes of a domain's rate: `tat` and `last_granted` before it, `tat` after it.
+Share = tuple[float, float, float]
+_END: Key = (1 << 62, 1 << 62)
+_START: Key = (-(1 << 62), -(1 << 62))
+
+
+class Entry(Struct, eq=False):
+    """A request in the queue, with what the storage knows of it."""
+
+    id: int
+    job: int
+    request: Request
+    tries: int = 0
+    holds: int = 0
+    #: Queued in the storage as delayed (its index does not list it).
+    delayed: bool = False
+
+    @property
+    def key(self) -> Key:
+        """Smallest first."""
+        return (-self.request.priority, self.id)
+
+
+class JobQueue:
+    """What one job has waiting at one domain."""
+
+    def __init__(self, stored: int = 0) -> None:
+        self._heap: list[tuple[Key, Entry]] = []
+        #: Delayed entries in the heap: they cannot be read back, so they never leave memory.
+        self._pinned = 0
+        #: Entries beyond the horizon, in the storage only.
+        self.stored = stored
+        self.horizon: Key = _START if stored else _END
+        #: When this job was last served here; jobs of equal priority take turns.
+        self.turn = 0
+
+    def __len__(self) -> int:
+        return len(self._heap) + self.stored
+
+    def offer(self, entry: Entry) -> bool:
+        """Take an entry into memory; False: it sorts beyond the horizon and stays in storage."""
+        key = entry.key
+        if self.stored and key > self.horizon and not entry.delayed:
+            self.stored += 1
+            return False
+        heapq.heappush(self._heap, (key, entry))
+        self._pinned += entry.delayed
+        if len(self._heap) - self._pinned > 2 * HEAP_ENTRIES:
+            self._spill()
+        return True
+
+    def _spill(self) -> None:
+        plain = sorted(item for item in self._heap if not item[1].delayed)
+        pinned = [item for item in self._heap if item[1].delayed]
+        self._heap = plain[:HEAP_ENTRIES] + pinned
+        heapq.heapify(self._heap)
+        self.stored += len(plain) - HEAP_ENTRIES
+        # All plain entries were within the old horizon, so this one is nearer.
+        self.horizon = plain[HEAP_ENTRIES - 1][0]
+
+    @property
+    def needs_refill(self) -> bool:
+        """True if the best entry is in the storage."""
+        if not self.stored:
+            return False
+        return not self._heap or self._heap[0][0] > self.horizon
+
+    def refill(self, entries: Iterable[Entry]) -> None:
+        """Take what the storage had beyond the horizon, in order, up to `HEAP_ENTRIES`."""
+        loaded = 0
+        last = self.horizon
+        for entry in entries:
+            last = entry.key
+            heapq.heappush(self._heap, (last, entry))
+            loaded += 1
+        self.stored = self.stored - loaded if loaded == HEAP_ENTRIES else 0
+        self.horizon = last if self.stored else _END
+
+    def best(self) -> Key | None:
+        """The key of the next entry; None if memory is empty."""
+        return self._heap[0][0] if self._heap else None
+
+    def pop(self) -> Entry:
+        """The next entry."""
+        entry = heapq.heappop(self._heap)[1]
+        self._pinned -= entry.delayed
+        return entry
+
+
+class DomainState:
+    """A domain's queues and manners. Times are monotonic seconds."""
+
+    def __init__(self, domain_id: int, name: str, default: Rate) -> None:
+        self.id = domain_id
+        self.name = name
+        self.queues: dict[int, JobQueue] = {}
+        self.in_flight = 0
+        self.tat = float("-inf")
+        self.last_granted = float("-inf")
+        self.last_sent = float("-inf")
+        self.backoff = BackoffState()
+        self.hold_reason: str | None = None
+        self.blocked = False
+        #: Due time under which the schedule lists this domain; None: not listed.
+        self.listed: float | None = None
+        self.crawl_delay_s: float | None = None
+        self._default = default
+        self._own: Rate | None = None
+        self.rate = default
+
+    def set_manners(self, own: Rate | None, crawl_delay_s: float | None) -> None:
+        """The stricter of the rate and the crawl-delay holds, from the last request on."""
+        self._own, self.crawl_delay_s = own, crawl_delay_s
+        rate = own or self._default
+        # A burst would break any crawl-delay, however short: with one, requests are spaced.
+        if crawl_delay_s and (crawl_delay_s > rate.interval_s or not rate.moderated):
+            rate = Rate.of_delay(max(crawl_delay_s, rate.interval_s), rate.concurrency)
+        self.rate = rate
+        spent = self.last_granted + rate.interval_s + rate.burst_s
+        self.tat = spent if rate.moderated else min(self.tat, spent)
+
+    @property
+    def own_rate(self) -> Rate | None:
+        """The rate set for this domain alone."""
+        return self._own
+
+    @property
+    def is_delayed_by_robots(self) -> bool:
+        """True if the crawl-delay is what holds it back."""
+        return self.crawl_delay_s is not None and self.rate.interval_s == self.crawl_delay_s
+
+    @property
+    def due_at(self) -> float:
+        """When rate and holds allow the next request."""
+        paced = self.last_sent + self.rate.interval_s if self.rate.moderated else 0.0
+        return max(self.rate.due_at(self.tat), paced, self.backoff.until)
+
+    @property
+    def has_slot(self) -> bool:
+        """True if one more may be in flight."""
+        return self.in_flight < self.rate.concurrency
+
+    def grant(self, now: float) -> Share:
+        """A request is handed out; returns what it takes of the rate."""
+        tat, last_granted = self.tat, self.last_granted
+        self.in_flight += 1
+        self.last_granted = now
+        self.tat = self.rate.spend(tat, now)
+        return tat, last_granted, self.tat
+
+    def sent(self, at: float) -> None:
+        """A request really left at `at`: the next one keeps its distance from that."""
+        self.last_sent = max(self.last_sent, at)
+
+    def refund(self, share: Share) -> None:
+        """A granted request never left; after later grants its share is no longer free."""
+        tat, last_granted, tat_after = share
+        if self.tat == tat_after:
+            self.tat, self.last_granted = tat, last_granted
+
+    def start_over(self, now: float) -> None:
+        """Who asked the domain last, and when, is not known: it waits a full delay."""
+        self.last_granted = self.last_sent = now
+        self.tat = now + self.rate.interval_s + self.rate.burst_s
+
+
+class Schedule:
+    """Domains by due time; entries that were overtaken are skipped when met."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, DomainState]] = []
+        self._order = count()
+
+    def list(self, domain: DomainState, due_at: float) -> None:
+        """Put a domain at its due time, or move it there."""
+        if domain.listed == due_at:
+            return
+        domain.listed = due_at
+        heapq.heappush(self._heap, (due_at, next(self._order), domain))
+
+    def unlist(self, domain: DomainState) -> None:
+        """Take a domain out until it is listed again."""
+        domain.listed = None
+
+    def next_due_at(self) -> float | None:
+        """When the first domain is due; None if none is listed."""
+        self._skip_overtaken()
+        return self._heap[0][0] if self._heap else None
+
+    def pop_due(self, now: float) -> DomainState | None:
+        """Take out the domain that has been due longest."""
+        self._skip_overtaken()
+        if not self._heap or self._heap[0][0] > now:
+            return None
+        domain = heapq.heappop(self._heap)[2]
+        domain.listed = None
+        return domain
+
+    def _skip_overtaken(self) -> None:
+        heap = self._heap
+        while heap and heap[0][2].listed != heap[0][0]:
+            heapq.heappop(heap)

@@ -1,0 +1,482 @@
+"""The embedded frontier: one SQLite file, owned by one process.
+
+The storage is the truth; `Board` is the working memory over it. A verb changes both inside
+one transaction. Should a transaction fail, memory and storage may differ, so the frontier
+refuses all further verbs; opening it again starts from the storage.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import msgspec
+from msgspec.structs import replace
+
+from skitter.clock import Clock
+from skitter.errors import UsageError
+from skitter.frontier.base import AddResult, DomainInfo, JobInfo
+from skitter.frontier.board import Board
+from skitter.frontier.ledger import HeldLease, Job, entry_of, job_of
+from skitter.frontier.policy import HEAP_ENTRIES, DomainState, Entry, JobQueue
+from skitter.models import (
+    Completion,
+    Grant,
+    JobSpec,
+    JobState,
+    Lease,
+    Outcome,
+    Request,
+    RequestKind,
+    Verdict,
+)
+from skitter.politeness.backoff import BackoffPolicy, BackoffState
+from skitter.politeness.rates import Rate
+from skitter.sql import read_schema, read_statements
+from skitter.sqlite import Database
+
+__all__ = ["FRONTIER_FORMAT", "SqliteFrontier"]
+
+#: Version of the schema; a folder with a higher one is refused.
+FRONTIER_FORMAT = 1
+
+#: Added to the priority of a request whose worker died.
+_BOOST = 10
+#: Taken off with each retry.
+_RETRY_COST = 10
+
+_SQL = read_statements("skitter.frontier")
+
+
+class SqliteFrontier:
+    """See `skitter.frontier.base.Frontier` for the contract of each verb."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Clock,
+        default_rate: Rate,
+        backoff: BackoffPolicy,
+        lease_s: float = 30.0,
+        random: Callable[[], float] | None = None,
+    ) -> None:
+        self._db = Database(path, read_schema("skitter.frontier"), FRONTIER_FORMAT)
+        self._clock = clock
+        self._default_rate = default_rate
+        self._backoff = backoff
+        self._lease_s = lease_s
+        self._random = random or Random().random  # noqa: S311 - jitter, not a secret
+        self._board = Board(self._refill)
+        self._jobs: dict[str, Job] = {}
+        self._deadlines: dict[str, float] = {}
+        self._broken: BaseException | None = None
+        self._load()
+
+    # Jobs
+
+    async def open_job(
+        self, name: str, job_id: str, spec: JobSpec, *, max_pages: int | None
+    ) -> JobInfo:
+        async with self._changing():
+            if name not in self._jobs:
+                self._db.execute(
+                    _SQL["add_job"],
+                    (
+                        name,
+                        job_id,
+                        msgspec.json.encode(spec),
+                        JobState.RUNNING.value,
+                        max_pages,
+                        self._clock.time(),
+                        msgspec.json.encode(spec.seeds),
+                    ),
+                )
+                self._read_jobs()
+            job = self._jobs[name]
+            job.max_pages = max_pages
+            self._save(job)
+            self._board.wake(job)
+        return job.info()
+
+    async def set_state(self, job: str, state: JobState) -> None:
+        async with self._changing():
+            found = self._job(job)
+            found.state = state
+            self._save(found)
+            self._board.wake(found)
+
+    async def delete_job(self, job: str) -> None:
+        async with self._changing():
+            found = self._job(job)
+            del self._jobs[job]
+            self._board.drop_job(found)
+            for statement in ("delete_leases", "delete_requests", "delete_job"):
+                self._db.execute(_SQL[statement], (found.id,))
+
+    async def info(self, job: str) -> JobInfo | None:
+        found = self._jobs.get(job)
+        return found.info() if found else None
+
+    async def jobs(self) -> list[JobInfo]:
+        return [job.info() for job in self._jobs.values()]
+
+    # Requests
+
+    async def add(self, job: str, requests: Sequence[Request]) -> AddResult:
+        async with self._changing():
+            found = self._job(job)
+            if found.state is JobState.STOPPED:
+                return AddResult(refused=len(requests))
+            accepted = self._add(found, requests)
+            self._save(found)
+        return AddResult(accepted=accepted, duplicate=len(requests) - accepted)
+
+    async def lease(self, worker: str, limit: int) -> Grant:
+        due_at = self._board.next_due_at()
+        if due_at is not None and due_at <= self._clock.monotonic() and limit > 0:
+            async with self._changing(durable=False):
+                leases = self._lease(worker, limit)
+            due_at = self._board.next_due_at()
+        else:
+            leases = []
+        if due_at is None:
+            return Grant(leases=leases)
+        return Grant(leases=leases, next_due_s=max(0.0, due_at - self._clock.monotonic()))
+
+    async def fetched(self, worker: str, ages_s: Mapping[int, float | None]) -> None:
+        now = self._clock.monotonic()
+        # Newest first: a share of the rate can be given back only while it is the latest one.
+        for token in sorted(ages_s, reverse=True):
+            held = self._board.held.get(token)
+            if held is None or held.worker != worker or not held.slot:
+                continue
+            age_s = ages_s[token]
+            if age_s is not None:
+                held.domain.sent(now - age_s)
+            elif held.share is not None:
+                held.domain.refund(held.share)
+            self._board.free_slot(held)
+
+    async def complete(self, worker: str, completions: Sequence[Completion]) -> list[Verdict]:
+        verdicts = []
+        async with self._changing():
+            touched: dict[int, Job] = {}
+            ended: list[tuple[int, str | None, int]] = []
+            tokens: list[tuple[int]] = []
+            for completion in completions:
+                held = self._board.held.get(completion.token)
+                if held is None or held.worker != worker:
+                    verdicts.append(Verdict.STALE)
+                    continue
+                verdicts.append(Verdict.ACCEPTED)
+                touched[held.job.id] = held.job
+                tokens.append((held.token,))
+                if completion.outcome is Outcome.RETRY:
+                    self._retry(held, completion)
+                else:
+                    state = held.job.count(completion)
+                    ended.append((state, completion.reason, held.entry.id))
+                    self._follow(held.job, completion)
+                self._board.end(held)
+            self._db.executemany(_SQL["end_request"], ended)
+            self._db.executemany(_SQL["end_lease"], tokens)
+            for job in touched.values():
+                self._save(job)
+        return verdicts
+
+    # Leases
+
+    async def extend(self, worker: str) -> None:
+        async with self._changing(durable=False):
+            self._extend(worker)
+
+    async def reap(self, worker: str | None = None) -> int:
+        if worker is None and not self._expired():
+            return 0
+        async with self._changing():
+            dead = self._expired() if worker is None else {worker}
+            lost = [held for held in self._board.held.values() if held.worker in dead]
+            for held in lost:
+                self._requeue(held)
+            for name in dead:
+                self._deadlines.pop(name, None)
+                self._db.execute(_SQL["remove_worker"], (name,))
+        return len(lost)
+
+    async def leases(self) -> dict[str, list[Lease]]:
+        found: dict[str, list[Lease]] = {}
+        for held in self._board.held.values():
+            found.setdefault(held.worker, []).append(self._lease_of(held))
+        return found
+
+    # Domains
+
+    async def hold(self, domain: str, retry_after_s: float | None, reason: str) -> float:
+        async with self._changing():
+            now = self._clock.monotonic()
+            state = self._domain(domain)
+            state.backoff = self._backoff.next_state(
+                state.backoff, now, retry_after_s, self._random()
+            )
+            state.hold_reason = reason
+            wait_s = max(0.0, state.backoff.until - now)
+            self._db.execute(
+                _SQL["set_hold"],
+                (self._clock.time() + wait_s, state.backoff.step, reason, state.id),
+            )
+            self._board.list(state)
+        return wait_s
+
+    async def set_rate(self, domain: str, rate: Rate | None) -> None:
+        async with self._changing():
+            state = self._domain(domain)
+            state.set_manners(rate, state.crawl_delay_s)
+            self._save_manners(state)
+
+    async def set_crawl_delay(self, domain: str, crawl_delay_s: float | None) -> None:
+        async with self._changing():
+            state = self._domain(domain)
+            state.set_manners(state.own_rate, crawl_delay_s)
+            self._save_manners(state)
+
+    async def block(self, domain: str, *, blocked: bool = True) -> None:
+        async with self._changing():
+            state = self._domain(domain)
+            state.blocked = blocked
+            self._save_manners(state)
+
+    async def backlog(self, limit: int = 100) -> list[DomainInfo]:
+        now = self._clock.monotonic()
+        busy = [d for d in self._board.domains.values() if d.queues or d.in_flight]
+        busy.sort(key=_waiting, reverse=True)
+        return [
+            DomainInfo(
+                domain=domain.name,
+                queued=_waiting(domain),
+                in_flight=domain.in_flight,
+                rate=domain.rate,
+                due_in_s=max(0.0, domain.due_at - now),
+                hold_reason=domain.hold_reason if domain.backoff.until > now else None,
+                blocked=domain.blocked,
+                crawl_delay=domain.is_delayed_by_robots,
+            )
+            for domain in busy[:limit]
+        ]
+
+    async def aclose(self) -> None:
+        await self._db.aclose()
+
+    # Inside a transaction
+
+    @asynccontextmanager
+    async def _changing(self, *, durable: bool = True) -> AsyncIterator[None]:
+        if self._broken is not None:
+            raise self._broken
+        try:
+            async with self._db.transaction(durable=durable):
+                yield
+        except (UsageError, asyncio.CancelledError):
+            # Raised before anything was changed, or after all of it was committed.
+            raise
+        except BaseException as error:
+            self._broken = error
+            raise
+
+    def _add(self, job: Job, requests: Iterable[Request]) -> int:
+        if job.seen is None:
+            job.seen = {row[0] for row in self._db.iterate(_SQL["seen"], (job.id,))}
+        seen = job.seen
+        rows = []
+        for request in requests:
+            if request.fingerprint in seen:
+                continue
+            seen.add(request.fingerprint)
+            self._last_request += 1
+            entry = Entry(self._last_request, job.id, request)
+            domain = self._domain(request.domain)
+            rows.append(_request_row(entry, domain))
+            self._board.offer(entry, domain)
+        self._db.executemany(_SQL["add_request"], rows)
+        job.accepted += len(rows)
+        return len(rows)
+
+    def _lease(self, worker: str, limit: int) -> list[Lease]:
+        now = self._clock.monotonic()
+        if self._deadlines.get(worker, now) <= now:
+            self._extend(worker)
+        granted: list[HeldLease] = []
+        while len(granted) < limit and (taken := self._board.take(now)) is not None:
+            entry, domain, share = taken
+            self._last_token += 1
+            job = self._board.jobs[entry.job]
+            held = HeldLease(self._last_token, worker, entry, job, domain, share=share)
+            self._board.held[held.token] = held
+            granted.append(held)
+        since_s = self._clock.time()
+        self._db.executemany(
+            _SQL["add_lease"],
+            [(held.token, held.entry.id, worker, since_s) for held in granted],
+        )
+        return [self._lease_of(held) for held in granted]
+
+    def _lease_of(self, held: HeldLease) -> Lease:
+        entry, rate = held.entry, held.domain.rate
+        return Lease(
+            token=held.token,
+            job=held.job.name,
+            request=entry.request,
+            tries=entry.tries,
+            holds=entry.holds,
+            pace_s=rate.interval_s if rate.moderated else 0.0,
+            job_version=held.job.version,
+        )
+
+    def _retry(self, held: HeldLease, completion: Completion) -> None:
+        entry = held.entry
+        if completion.costs_try:
+            entry.tries += 1
+            entry.request = replace(entry.request, priority=entry.request.priority - _RETRY_COST)
+        else:
+            entry.holds += 1
+        until_s = self._clock.time() + completion.after_s
+        self._db.execute(
+            _SQL["delay_request"],
+            (until_s, entry.request.priority, entry.tries, entry.holds, entry.id),
+        )
+        self._board.delay(entry, held.domain, self._clock.monotonic() + completion.after_s)
+
+    def _requeue(self, held: HeldLease) -> None:
+        entry = held.entry
+        entry.request = replace(entry.request, priority=entry.request.priority + _BOOST)
+        self._db.execute(_SQL["raise_request"], (entry.request.priority, entry.id))
+        self._db.execute(_SQL["end_lease"], (held.token,))
+        if held.slot:
+            # Whether it was sent is not known: keep the distance as if it had been just now.
+            held.domain.sent(self._clock.monotonic())
+        self._board.end(held)
+        self._board.offer(entry, held.domain)
+
+    def _follow(self, job: Job, completion: Completion) -> None:
+        if not completion.links or job.state is JobState.STOPPED:
+            return
+        self._add(job, completion.links)
+        seeds = (link.url for link in completion.links if link.is_seed)
+        known = dict.fromkeys((*job.scope_seeds, *seeds))
+        if len(known) > len(job.scope_seeds):
+            job.scope_seeds = tuple(known)
+            job.version += 1
+
+    def _extend(self, worker: str) -> None:
+        self._deadlines[worker] = self._clock.monotonic() + self._lease_s
+        self._db.execute(_SQL["extend"], (worker, self._clock.time() + self._lease_s))
+
+    def _expired(self) -> set[str]:
+        now = self._clock.monotonic()
+        return {name for name, deadline in self._deadlines.items() if deadline <= now}
+
+    def _save(self, job: Job) -> None:
+        self._db.execute(_SQL["save_job"], job.row())
+
+    def _save_manners(self, state: DomainState) -> None:
+        own = msgspec.json.encode(state.own_rate) if state.own_rate else None
+        self._db.execute(
+            _SQL["set_manners"], (own, state.crawl_delay_s, int(state.blocked), state.id)
+        )
+        self._board.list(state)
+
+    def _domain(self, name: str) -> DomainState:
+        state = self._board.domains.get(name)
+        if state is None:
+            state = DomainState(len(self._board.domains) + 1, name, self._default_rate)
+            self._board.domains[name] = state
+            self._db.execute(_SQL["add_domain"], (state.id, name))
+        return state
+
+    def _job(self, name: str) -> Job:
+        job = self._jobs.get(name)
+        if job is None:
+            raise UsageError(f"no job named {name!r}; `skitter jobs list` shows those there are")
+        return job
+
+    # From the storage
+
+    def _refill(self, domain: DomainState, job: Job, queue: JobQueue) -> list[Entry]:
+        rows = self._db.query(
+            _SQL["refill"],
+            {
+                "domain": domain.id,
+                "job": job.id,
+                "priority": -queue.horizon[0],
+                "id": queue.horizon[1],
+                "limit": HEAP_ENTRIES,
+            },
+        )
+        return [entry_of(job.id, domain.name, row) for row in rows]
+
+    def _load(self) -> None:
+        self._last_request: int = self._db.query(_SQL["last_request"])[0][0]
+        self._last_token: int = self._db.query(_SQL["last_token"])[0][0]
+        self._read_jobs()
+        by_id = self._load_domains()
+        behind_s = self._clock.monotonic() - self._clock.time()
+        for name, deadline_s in self._db.query(_SQL["workers"]):
+            self._deadlines[name] = deadline_s + behind_s
+        for domain, job, length in self._db.query(_SQL["queue_lengths"]):
+            self._board.stored(by_id[domain], self._board.jobs[job], length)
+        for row in self._db.query(_SQL["delayed"]):
+            domain_state = by_id[row[1]]
+            entry = entry_of(row[0], domain_state.name, row[3:])
+            self._board.delay(entry, domain_state, row[2] + behind_s)
+        for row in self._db.query(_SQL["leased"]):
+            domain_state, job_state = by_id[row[3]], self._board.jobs[row[2]]
+            entry = entry_of(row[2], domain_state.name, row[5:], delayed=row[4] == 1)
+            held = HeldLease(row[0], row[1], entry, job_state, domain_state)
+            self._board.held[held.token] = held
+            job_state.leased += 1
+            domain_state.in_flight += 1
+            self._board.list(domain_state)
+
+    def _load_domains(self) -> dict[int, DomainState]:
+        now, behind_s = self._clock.monotonic(), self._clock.monotonic() - self._clock.time()
+        by_id = {}
+        for row in self._db.query(_SQL["domains"]):
+            state = DomainState(row[0], row[1], self._default_rate)
+            rate = msgspec.json.decode(row[2], type=Rate) if row[2] else None
+            state.set_manners(rate, row[3])
+            state.blocked = bool(row[4])
+            state.backoff = BackoffState(step=row[6], until=row[5] + behind_s if row[5] else 0.0)
+            state.hold_reason = row[7]
+            state.start_over(now)
+            self._board.domains[state.name] = by_id[state.id] = state
+        return by_id
+
+    def _read_jobs(self) -> None:
+        for row in self._db.query(_SQL["jobs"]):
+            if row[0] not in self._board.jobs:
+                job = job_of(row)
+                self._board.jobs[job.id] = self._jobs[job.name] = job
+
+
+def _waiting(domain: DomainState) -> int:
+    return sum(len(queue) for queue in domain.queues.values())
+
+
+def _request_row(entry: Entry, domain: DomainState) -> tuple[object, ...]:
+    request = entry.request
+    return (
+        entry.id,
+        entry.job,
+        domain.id,
+        request.fingerprint,
+        request.priority,
+        request.depth,
+        request.url,
+        request.parent,
+        request.redirected_from,
+        request.hops,
+        None if request.kind is RequestKind.PAGE else request.kind.value,
+        int(request.is_seed),
+        request.generation,
+    )

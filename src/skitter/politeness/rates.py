@@ -1,0 +1,44 @@
+"""How often a domain may be asked: GCRA, pure arithmetic on times that are passed in.
+
+The state of a domain is one number, the theoretical arrival time (`tat`): when the next
+request would be due if every request so far had come exactly on schedule.
+"""
+
+from msgspec import Struct
+
+__all__ = ["Rate"]
+
+
+class Rate(Struct, frozen=True, kw_only=True):
+    """`hits` per `window_s` seconds, and at most `concurrency` in flight."""
+
+    hits: float = 1.0
+    window_s: float = 1.0
+    #: True: evenly spaced. False: up to `hits` at once after a quiet window.
+    moderated: bool = True
+    #: Share of `hits` really used, above 0 and at most 1.
+    scale: float = 1.0
+    concurrency: int = 1
+
+    @classmethod
+    def of_delay(cls, delay_s: float, concurrency: int = 1) -> "Rate":
+        """One request every `delay_s` seconds, start to start."""
+        return cls(hits=1.0, window_s=delay_s, concurrency=concurrency)
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds between two requests on schedule."""
+        return self.window_s / (self.hits * self.scale)
+
+    @property
+    def burst_s(self) -> float:
+        """How far ahead of schedule a request may be sent."""
+        return 0.0 if self.moderated else max(0.0, self.window_s - self.interval_s)
+
+    def due_at(self, tat: float) -> float:
+        """The earliest time for the next request."""
+        return tat - self.burst_s
+
+    def spend(self, tat: float, at: float) -> float:
+        """The new `tat` after a request at `at`."""
+        return max(tat, at) + self.interval_s
