@@ -34,7 +34,8 @@ from skitter.engine.worker import Worker
 from skitter.errors import UsageError
 from skitter.frontier.base import JobInfo
 from skitter.models import JobSpec, JobState, Scope
-from skitter.outputs import OutputSet, parse_outputs
+from skitter.outputs.base import parse_outputs
+from skitter.outputs.set import OutputSet
 from skitter.wiring import Backends, make_worker, open_backends
 
 __all__ = ["crawl"]
@@ -158,7 +159,9 @@ async def _run(options: Options) -> int:
     job = options.job
     async with open_backends(options.data, options.settings, writing=True) as backends:
         info = await open_job(backends.frontier, job.name, job.job_id, job.spec, options.max_pages)
-        outputs = OutputSet(parse_outputs(options.outputs), include_body=options.body)
+        outputs = OutputSet(
+            parse_outputs(options.outputs), clock=backends.clock, include_body=options.body
+        )
         with contextlib.closing(outputs):
             await outputs.prepare(backends.catalog, backends.store, job.name)
             fresh = info.state is not JobState.FINISHED or not is_finished(info)

@@ -36,8 +36,16 @@ _MARKUP = re.compile(
 )
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 
-#: The single-byte and legacy codecs pages are found in; without the mark UTF-16 is not guessed.
-_GUESSED_CODECS = sorted({codec for name, codec in CODECS.items() if "utf" not in name})
+#: Guessed in this order, with Python's names. More candidates make more mistakes: the charsets of
+#: Latin scripts differ in a few letters, so all but one wait until the others are refuted.
+_GUESSES = (
+    ["cp1252", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874", "gb18030", "big5hkscs",
+     "cp949"],
+    ["cp1250", "cp1254", "cp1257"],
+)  # fmt: skip
+_KANA = re.compile("[\u3041-\u30fe]")
+#: Japanese text is half kana; what other scripts look like when read as Japanese has next to none.
+_JAPANESE_SHARE = 0.2
 
 
 def detect(body: bytes, content_type: str | None = None) -> str:
@@ -86,8 +94,28 @@ def _of_meta(start: bytes) -> str | None:
 def _of_bytes(body: bytes) -> str:
     if body.isascii() or _is_utf8(body):
         return "utf-8"
-    guess = from_bytes(_sample(body), cp_isolation=_GUESSED_CODECS, steps=3).best()
-    return (guess and canonical_name(_label(guess.encoding))) or FALLBACK
+    return _guess(_sample(body)) or FALLBACK
+
+
+def _guess(sample: bytes) -> str | None:
+    for name in ("shift_jis", "euc-jp"):
+        if _share_of_kana(sample, CODECS[name]) > _JAPANESE_SHARE:
+            return name
+    for candidates in _GUESSES:
+        best = from_bytes(sample, cp_isolation=candidates).best()
+        if best is not None:
+            return next((name for name, codec in CODECS.items() if codec == best.encoding), None)
+    return None
+
+
+def _share_of_kana(sample: bytes, codec: str) -> float:
+    try:
+        # Incremental: the sample may end inside a character.
+        text = codecs.getincrementaldecoder(codec)("strict").decode(sample)
+    except UnicodeDecodeError:
+        return 0.0
+    beyond_ascii = sum(not char.isascii() for char in text)
+    return len(_KANA.findall(text)) / max(1, beyond_ascii)
 
 
 def _is_utf8(body: bytes) -> bool:
@@ -105,7 +133,3 @@ def _sample(body: bytes) -> bytes:
     start = max(0, first.start() - 256) if first else 0
     window = body[start : start + 4 * _SAMPLE_BYTES]
     return _MARKUP.sub(b" ", window)[:_SAMPLE_BYTES]
-
-
-def _label(codec: str) -> str:
-    return next((name for name, known in CODECS.items() if known == codec), codec)

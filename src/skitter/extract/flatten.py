@@ -14,7 +14,7 @@ import re
 
 __all__ = ["flatten", "is_heavy"]
 
-#: Up to here nothing is counted: the worst page of this size costs some 0.2 s and 250 MB.
+#: Up to here nothing is counted: the worst page of this size costs some 0.4 s and 200 MB.
 _ALWAYS_LIGHT_BYTES = 8 * 1024
 #: Below this many tags no product of two kinds of tags is large.
 _FEW_TAGS = 1_500
@@ -38,7 +38,7 @@ _SEPARATORS = b"\t\n\f\r /\"'"
 
 
 def is_heavy(body: bytes) -> bool:
-    """Whether a tree of `body` could take more than about a second or 500 MB."""
+    """Whether a tree of `body` could take more than about two seconds or 400 MB."""
     if len(body) <= _ALWAYS_LIGHT_BYTES:
         return False
     tags = body.count(b"<")

@@ -8,7 +8,7 @@ from skitter.urls.normalize import normalize, origin_of
 
 __all__ = ["LinkResolver", "document_base"]
 
-#: Room for some 70,000 typical links.
+#: Room for some 65,000 typical links.
 MAX_MEMO_BYTES = 16 * 1024 * 1024
 #: What an entry costs beside the characters of its two strings: their headers, its place.
 _ENTRY_BYTES = 150

@@ -8,7 +8,7 @@ WARC files are written whole, from catalog and store.
 import errno
 import importlib.util
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from enum import StrEnum
 from pathlib import Path
 
@@ -17,8 +17,13 @@ from msgspec.structs import replace
 
 from skitter.catalog.base import Catalog, Page
 from skitter.clock import Clock
-from skitter.errors import BackendError, MissingExtraError, SkitterError, StorageFullError
-from skitter.errors import UsageError as Refusal
+from skitter.errors import (
+    BackendError,
+    MissingExtraError,
+    SkitterError,
+    StorageFullError,
+    UsageError,
+)
 from skitter.models import Outcome
 from skitter.store.base import Store
 
@@ -67,7 +72,7 @@ class Source(Struct, frozen=True, kw_only=True):
     #: Redirected and dropped requests too.
     everything: bool = False
 
-    async def pages(self) -> AsyncIterator[Page]:
+    async def pages(self) -> AsyncGenerator[Page, None]:
         """The job's pages in the order they were added, with bodies if they are asked for."""
         async for page in self.catalog.pages(self.job, everything=self.everything):
             if self.include_body and page.location is not None:
@@ -89,7 +94,7 @@ def parse_outputs(names: Iterable[str | Path]) -> tuple[OutputFile, ...]:
         file = parse_output(name)
         if file.path in files:
             message = f"{name} is named twice: give each output file once"
-            raise Refusal(message)
+            raise UsageError(message)
         files[file.path] = file
     return tuple(files.values())
 
@@ -101,7 +106,7 @@ def parse_output(name: str | Path) -> OutputFile:
     problem = _problem_of(path)
     if problem is not None:
         message = f"cannot write {name}: {problem}"
-        raise Refusal(message)
+        raise UsageError(message)
     if file.format is OutputFormat.PARQUET and importlib.util.find_spec("pyarrow") is None:
         message = f"{name} needs pyarrow; install it with: pip install 'skitter[parquet]'"
         raise MissingExtraError(message)
@@ -120,17 +125,20 @@ def _format_of(name: str) -> OutputFormat:
         if name.lower().endswith(known.value):
             return known
     message = f"cannot tell the format of {name!r}: its name must end in {', '.join(OutputFormat)}"
-    raise Refusal(message)
+    raise UsageError(message)
 
 
 def _problem_of(path: Path) -> str | None:
     folder = path.parent
-    if path.is_dir():
-        return "it is a folder"
-    if path.exists() and not path.is_file():
-        return "it is not an ordinary file"
-    if not folder.is_dir():
-        return f"there is no folder {folder}"
+    try:
+        if path.is_dir():
+            return "it is a folder"
+        if path.exists() and not path.is_file():
+            return "it is not an ordinary file"
+        if not folder.is_dir():
+            return f"there is no folder {folder}"
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
     # A file is replaced by renaming, so its folder must take new names as well.
     if not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
         return "permission denied"

@@ -7,7 +7,7 @@ by the next run's `prepare`.
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import BinaryIO
 
 from skitter.catalog.base import Catalog, Page, SavedOutput
@@ -47,18 +47,21 @@ class OutputSet:
         self._whole = [file for file in files if file.format not in LINE_FORMATS]
 
     async def prepare(self, catalog: Catalog, store: Store, job: str) -> None:
-        """Make every line file hold exactly the records that are in the catalog."""
-        if not self._growing:
-            return
+        """Make every line file hold exactly the records that are in the catalog.
+
+        To be called without files too: those of earlier runs stop growing with this one, which
+        must be known when a later run names them again.
+        """
         source = self._source(catalog, store, job)
         saved = {output.path: output.length for output in await catalog.outputs(job)}
-        first = await _first_page(source)
+        first = await _first_page(source) if self._growing else None
         for growing in self._growing:
-            length = saved.get(str(growing.file.path))
-            if length is None or not growing.take_up(length, first):
+            if not growing.take_up(saved.pop(str(growing.file.path), 0), first):
                 await write_whole(growing.file, source)
                 growing.open()
-        await catalog.save_outputs(job, [growing.saved() for growing in self._growing])
+        left = [SavedOutput(path=path, length=0) for path, length in saved.items() if length]
+        if self._growing or left:
+            await catalog.save_outputs(job, [g.saved() for g in self._growing] + left)
 
     def append(self, pages: Sequence[Page]) -> list[SavedOutput]:
         """Append the pages that have a line, durably; see `catalog.base.Append`."""
@@ -104,10 +107,10 @@ class _GrowingFile:
 
     def take_up(self, length: int, first: Page | None) -> bool:
         """Cut our file to what was committed; False: it is not ours, or not all of it is there."""
-        if not self.file.path.is_file() or self.file.path.stat().st_size < length:
+        if length == 0 or not self.file.path.is_file():
             return False
         self.open()
-        if not self._looks_ours(length, first):
+        if self._length < length or not self._looks_ours(length, first):
             self.close()
             return False
         try:
@@ -156,18 +159,15 @@ class _GrowingFile:
         return self._open
 
     def _looks_ours(self, length: int, first: Page | None) -> bool:
-        """False where bodies were asked for by one run only, or another program wrote it."""
+        """False where only one of two runs asked for bodies, or another program wrote it."""
         start = self._lines.header + (self._lines.encode([first]) if first else b"")
         descriptor = self._handle.fileno()
-        if (
-            length < len(self._lines.header)
-            or os.pread(descriptor, min(len(start), length), 0) != (start[:length])
-        ):
-            return False
-        return length == 0 or os.pread(descriptor, 1, length - 1) == b"\n"
+        begins = len(start) <= length and os.pread(descriptor, len(start), 0) == start
+        return begins and os.pread(descriptor, 1, length - 1) == b"\n"
 
 
 async def _first_page(source: Source) -> Page | None:
-    async for page in source.pages():
-        return page
+    async with aclosing(source.pages()) as pages:
+        async for page in pages:
+            return page
     return None

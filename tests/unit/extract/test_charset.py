@@ -73,14 +73,32 @@ def test_every_name_is_its_own_label_and_has_a_codec(name: str) -> None:
         (b"", None, "utf-8"),
         ("é".encode(), None, "utf-8"),
         ("é".encode()[:1], None, "utf-8"),
-        (RUSSIAN.encode("cp1251"), None, "windows-1251"),
-        (RUSSIAN.encode("koi8-r"), None, "koi8-r"),
-        (JAPANESE.encode("euc-jp"), None, "euc-jp"),
-        (JAPANESE.encode("cp932"), None, "shift_jis"),
     ],
 )
 def test_detection(body: bytes, content_type: str | None, name: str) -> None:
     assert detect(body, content_type) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (RUSSIAN, "windows-1251"),
+        (RUSSIAN, "koi8-r"),
+        (JAPANESE, "euc-jp"),
+        (JAPANESE, "shift_jis"),
+        ("我是一只猫。还没有名字。今天天气很好。我们去公园玩。", "gbk"),
+        ("我是一隻貓。還沒有名字。今天天氣很好。我們去公園玩。", "big5"),
+        ("나는 고양이다. 이름은 아직 없다. 오늘 날씨가 좋다. ", "euc-kr"),
+        ("Ça est déjà en été, où êtes-vous ? Je vous écris de la forêt. ", "windows-1252"),
+        ("Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. ", "windows-1252"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy. Dnes je hezky. ", "windows-1250"),
+        ("Ξεσκεπάζω την ψυχοφθόρα βδελυγμία. Σήμερα είναι καλά. ", "windows-1253"),
+        ("نص حكيم له سر قاطع وذو شأن عظيم مكتوب على ثوب أخضر. ", "windows-1256"),
+    ],
+)
+def test_guess(text: str, name: str) -> None:
+    body = f"<p class='x'>{text * 6}</p>".encode(CODECS[name])
+    assert detect(body, "text/html") == name
 
 
 def test_text_far_down_a_page_is_what_counts() -> None:
