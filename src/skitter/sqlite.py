@@ -11,7 +11,7 @@ death of the process, though not of the machine; leases need no more.
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from skitter.errors import (
 __all__ = ["Database"]
 
 Row = tuple[Any, ...]
+Parameters = Sequence[Any] | Mapping[str, Any]
 
 #: The write-ahead log is folded into the database after so many durable commits.
 _CHECKPOINT_EVERY = 64
@@ -60,10 +61,11 @@ class Database:
         run("PRAGMA cache_size=-16000")
         found = run("PRAGMA user_version").fetchone()[0]
         if found > version:
-            raise DataFolderNewerError(
+            message = (
                 f"{self.path} has format {found}, this version of Skitter reads up to {version}:"
                 " upgrade Skitter or choose another --data"
             )
+            raise DataFolderNewerError(message)
         if found == 0:
             self._connection.executescript(f"BEGIN;{schema};PRAGMA user_version={version};COMMIT;")
 
@@ -72,7 +74,7 @@ class Database:
         """All statements inside take effect together, or none."""
         async with self._lock:
             with self._mapped():
-                self._set_durable(durable)
+                self._set_durable(durable=durable)
                 self.execute("BEGIN IMMEDIATE")
                 try:
                     yield
@@ -85,12 +87,12 @@ class Database:
                         self._connection.rollback()
                     raise
 
-    def query(self, statement: str, parameters: Any = ()) -> list[Row]:
+    def query(self, statement: str, parameters: Parameters = ()) -> list[Row]:
         """The rows of a SELECT."""
         with self._mapped():
             return self.execute(statement, parameters).fetchall()
 
-    def iterate(self, statement: str, parameters: Any = ()) -> Iterator[Row]:
+    def iterate(self, statement: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows of a SELECT, one after the other."""
         with self._mapped():
             yield from self.execute(statement, parameters)
@@ -100,7 +102,7 @@ class Database:
         async with self._lock:
             await asyncio.to_thread(self._close)
 
-    def _set_durable(self, durable: bool) -> None:
+    def _set_durable(self, *, durable: bool) -> None:
         # In WAL mode NORMAL only leaves out the fsync of each commit; the next FULL one syncs
         # the whole log, so order is kept.
         if durable is not self._durable:

@@ -10,6 +10,7 @@ import msgspec
 
 from skitter.cli.main import main
 from skitter.cli.manual import EXIT_CODES, manual_page
+from skitter.cli.record_page import record_page
 from skitter.cli.tree import CommandPage, OptionRow, walk
 from skitter.config.catalogue import Section, Setting, sections
 
@@ -26,6 +27,7 @@ def pages(root: click.Command) -> dict[str, str]:
     """File name -> content."""
     return {
         "cli.md": "\n".join(_cli(root)) + "\n",
+        "records.md": record_page(NOTICE),
         "settings.md": "\n".join(_settings()) + "\n",
         "skitter.1": manual_page(root),
     }

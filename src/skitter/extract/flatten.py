@@ -1,79 +1,13 @@
-"""Pages that a tree builder must not see as they are.
+"""Pages that a tree builder must not see as they are, reduced to their links.
 
-Building a tree the way browsers do is not linear. Elements on a deep stack are searched for every
-tag, every attribute is compared with those before it, and formatting elements left open are cloned
-into every paragraph that follows: 33 KB of `<b a1><b a2>…</p><p>x<p>x…` make 4 million nodes and
-1.6 GB. The parser cannot be interrupted, so such pages are recognised before it runs and reduced,
-in linear time, to their links: no nesting, few attributes, nothing left open.
-
-The two limits are upper bounds that count bytes, never guesses about structure: what a page hides
-in comments or quotes can only make it look heavier than it is.
+In linear time and without a tree: no nesting, few attributes, nothing left open.
 """
 
 import re
 
-__all__ = ["flatten", "is_heavy"]
+from skitter.extract.tokens import ONE_ATTRIBUTE, TAG
 
-#: Up to here nothing is counted: the worst page of this size costs some 0.4 s and 200 MB.
-_ALWAYS_LIGHT_BYTES = 8 * 1024
-#: Below this many tags no product of two kinds of tags is large.
-_FEW_TAGS = 1_500
-#: The search of the open elements costs up to the square of this, 0.5 s.
-_MAX_TAGS = 8_192
-#: Most nodes that clones of formatting elements may add.
-_MAX_CLONES = 1_500_000
-#: Up to here even one tag that fills the whole page is cheap enough.
-_FEW_ATTRIBUTES_BYTES = 64 * 1024
-#: The comparison of attributes costs up to the square of this, 1 s.
-_MAX_ATTRIBUTES = 24_000
-
-#: Three of each of the twelve names without attributes stay open at once (the Noah's Ark clause).
-_BARE_FORMATTING = 36
-# The look-ahead is what makes it fast: most tags fail on it.
-_FORMATTING = re.compile(
-    rb"<(?=[bcefistuBCEFISTU])"
-    rb"(?i:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\t\n\f\r /]"
-)
-_SEPARATORS = b"\t\n\f\r /\"'"
-
-
-def is_heavy(body: bytes) -> bool:
-    """Whether a tree of `body` could take more than about two seconds or 400 MB."""
-    if len(body) <= _ALWAYS_LIGHT_BYTES:
-        return False
-    tags = body.count(b"<")
-    if tags > _MAX_TAGS:
-        return True
-    if len(body) > _FEW_ATTRIBUTES_BYTES and _has_many_attributes(body):
-        return True
-    if tags <= _FEW_TAGS:
-        return False
-    formatting = len(_FORMATTING.findall(body)) + _BARE_FORMATTING
-    return formatting * tags > _MAX_CLONES
-
-
-def _has_many_attributes(body: bytes) -> bool:
-    """Whether one tag could hold too many: each attribute needs a space, a slash or two quotes."""
-    separators = len(body) - len(body.translate(None, _SEPARATORS))
-    if separators <= _MAX_ATTRIBUTES:
-        return False
-    quotes = body.count(b'"') + body.count(b"'")
-    return len(body.split()) + body.count(b"/") + quotes // 2 > _MAX_ATTRIBUTES
-
-
-_SPACE = rb"[\t\n\f\r ]"
-_VALUE = rb"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\t\n\f\r >"'][^\t\n\f\r >]*+|(?=>)|\Z)"""
-_NAME = rb"(?:=[^\t\n\f\r />=]*+|[^\t\n\f\r />=]++)"
-_ATTRIBUTE = rb"%s(?:%s*+=%s*+%s)?+" % (_NAME, _SPACE, _SPACE, _VALUE)
-_ATTRIBUTES = rb"(?:[\t\n\f\r /]++|%s)*+" % _ATTRIBUTE
-# Every branch that has begun ends, at the end of the page if nowhere else: no branch is tried
-# twice from the same place, which keeps the scan linear.
-_TOKEN = re.compile(
-    rb"<(?:!--(?:-?>|(?s:.*?)(?:--!?>|\Z))"
-    rb"|(/?)([a-zA-Z][^\t\n\f\r />]*+)(%s)(>|\Z)"
-    rb"|[!?/][^>]*+>?)" % _ATTRIBUTES
-)
-_ONE_ATTRIBUTE = re.compile(rb"(%s)(?:%s*+=%s*+%s)?+" % (_NAME, _SPACE, _SPACE, _VALUE))
+__all__ = ["flatten"]
 
 _RAW_TEXT = {
     name: re.compile(rb"</%s(?=[\t\n\f\r />])" % name, re.IGNORECASE)
@@ -149,7 +83,7 @@ def _slim(attributes: bytes) -> bytes:
         # The space keeps a last unquoted value apart from a slash or the end of the tag.
         return attributes + b" "
     kept: dict[bytes, bytes] = {}
-    for match in _ONE_ATTRIBUTE.finditer(attributes):
+    for match in ONE_ATTRIBUTE.finditer(attributes):
         name = match[1].lower()
         if name in _KEPT_ATTRIBUTES:
             kept.setdefault(name, match[0])
@@ -164,7 +98,7 @@ def flatten(body: bytes, *, max_tags: int = 40_000) -> bytes:
     """
     flat = _Flat(max_tags)
     position = 0
-    while flat.has_room() and (token := _TOKEN.search(body, position)):
+    while flat.has_room() and (token := TAG.search(body, position)):
         flat.text(body[position : token.start()])
         position = token.end()
         closing, name, attributes, end = token.groups()

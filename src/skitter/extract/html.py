@@ -7,7 +7,8 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from skitter.extract.charset import decode
 from skitter.extract.directives import refresh_url, robots_directives
-from skitter.extract.flatten import flatten, is_heavy
+from skitter.extract.flatten import flatten
+from skitter.extract.weight import is_heavy
 
 __all__ = ["Anchor", "Page", "parse"]
 

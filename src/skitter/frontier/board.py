@@ -69,6 +69,13 @@ class Board:
         times = [self._schedule.next_due_at(), self._delayed[0][0] if self._delayed else None]
         return min((at for at in times if at is not None), default=None)
 
+    def hold(self, held: HeldLease) -> None:
+        """Note a lease that was given before; it occupies its domain."""
+        self.held[held.token] = held
+        held.job.leased += 1
+        held.domain.in_flight += 1
+        self.list(held.domain)
+
     def free_slot(self, held: HeldLease) -> None:
         """The transfer of a lease has ended."""
         if held.slot:

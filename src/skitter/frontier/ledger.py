@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from skitter.frontier.base import JobInfo
+from skitter.frontier.base import DomainInfo, JobInfo
 from skitter.frontier.policy import DomainState, Entry, Share
 from skitter.models import (
     Completion,
@@ -16,7 +16,7 @@ from skitter.models import (
     RequestKind,
 )
 
-__all__ = ["HeldLease", "Job", "entry_of", "job_of"]
+__all__ = ["HeldLease", "Job", "domain_info", "entry_of", "job_of", "request_row"]
 
 _TERMINAL_STATES = {
     Outcome.DONE: 2,
@@ -167,3 +167,37 @@ def entry_of(job: int, domain: str, row: tuple[Any, ...], *, delayed: bool = Fal
         generation=row[10],
     )
     return Entry(row[0], job, request, tries=row[11], holds=row[12], delayed=delayed)
+
+
+def request_row(entry: Entry, domain: DomainState) -> tuple[object, ...]:
+    """The parameters of `add_request`."""
+    request = entry.request
+    return (
+        entry.id,
+        entry.job,
+        domain.id,
+        request.fingerprint,
+        request.priority,
+        request.depth,
+        request.url,
+        request.parent,
+        request.redirected_from,
+        request.hops,
+        None if request.kind is RequestKind.PAGE else request.kind.value,
+        int(request.is_seed),
+        request.generation,
+    )
+
+
+def domain_info(domain: DomainState, now: float) -> DomainInfo:
+    """A domain as others see it."""
+    return DomainInfo(
+        domain=domain.name,
+        queued=domain.waiting,
+        in_flight=domain.in_flight,
+        rate=domain.rate,
+        due_in_s=max(0.0, domain.due_at - now),
+        hold_reason=domain.hold_reason if domain.backoff.until > now else None,
+        blocked=domain.blocked,
+        crawl_delay=domain.is_delayed_by_robots,
+    )

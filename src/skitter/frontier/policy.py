@@ -157,6 +157,11 @@ class DomainState:
         return self.crawl_delay_s is not None and self.rate.interval_s == self.crawl_delay_s
 
     @property
+    def waiting(self) -> int:
+        """Requests in its queues."""
+        return sum(len(queue) for queue in self.queues.values())
+
+    @property
     def due_at(self) -> float:
         """When rate and holds allow the next request."""
         paced = self.last_sent + self.rate.interval_s if self.rate.moderated else 0.0

@@ -18,8 +18,9 @@ from skitter.clock import Clock
 from skitter.errors import UsageError
 from skitter.frontier.base import AddResult, DomainInfo, JobInfo
 from skitter.frontier.board import Board
-from skitter.frontier.ledger import HeldLease, Job, entry_of, job_of
-from skitter.frontier.policy import HEAP_ENTRIES, DomainState, Entry, JobQueue
+from skitter.frontier.ledger import HeldLease, Job, domain_info, request_row
+from skitter.frontier.policy import DomainState, Entry
+from skitter.frontier.restore import SQL, Restorer
 from skitter.models import (
     Completion,
     Grant,
@@ -28,12 +29,11 @@ from skitter.models import (
     Lease,
     Outcome,
     Request,
-    RequestKind,
     Verdict,
 )
-from skitter.politeness.backoff import BackoffPolicy, BackoffState
+from skitter.politeness.backoff import BackoffPolicy
 from skitter.politeness.rates import Rate
-from skitter.sql import read_schema, read_statements
+from skitter.sql import read_schema
 from skitter.sqlite import Database
 
 __all__ = ["FRONTIER_FORMAT", "SqliteFrontier"]
@@ -46,13 +46,15 @@ _BOOST = 10
 #: Taken off with each retry.
 _RETRY_COST = 10
 
-_SQL = read_statements("skitter.frontier")
+
+# The verbs are described where they are promised, in base.py.
+# ruff: noqa: D102
 
 
 class SqliteFrontier:
     """See `skitter.frontier.base.Frontier` for the contract of each verb."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every one a keyword
         self,
         path: Path,
         *,
@@ -68,11 +70,14 @@ class SqliteFrontier:
         self._backoff = backoff
         self._lease_s = lease_s
         self._random = random or Random().random  # noqa: S311 - jitter, not a secret
-        self._board = Board(self._refill)
+        self._stored = Restorer(self._db, clock, default_rate)
+        self._board = Board(self._stored.refill)
         self._jobs: dict[str, Job] = {}
-        self._deadlines: dict[str, float] = {}
         self._broken: BaseException | None = None
-        self._load()
+        self._read_jobs()
+        self._last_request, self._last_token = self._stored.last_numbers()
+        self._deadlines = self._stored.deadlines()
+        self._stored.fill(self._board)
 
     # Jobs
 
@@ -82,7 +87,7 @@ class SqliteFrontier:
         async with self._changing():
             if name not in self._jobs:
                 self._db.execute(
-                    _SQL["add_job"],
+                    SQL["add_job"],
                     (
                         name,
                         job_id,
@@ -113,7 +118,7 @@ class SqliteFrontier:
             del self._jobs[job]
             self._board.drop_job(found)
             for statement in ("delete_leases", "delete_requests", "delete_job"):
-                self._db.execute(_SQL[statement], (found.id,))
+                self._db.execute(SQL[statement], (found.id,))
 
     async def info(self, job: str) -> JobInfo | None:
         found = self._jobs.get(job)
@@ -180,8 +185,8 @@ class SqliteFrontier:
                     ended.append((state, completion.reason, held.entry.id))
                     self._follow(held.job, completion)
                 self._board.end(held)
-            self._db.executemany(_SQL["end_request"], ended)
-            self._db.executemany(_SQL["end_lease"], tokens)
+            self._db.executemany(SQL["end_request"], ended)
+            self._db.executemany(SQL["end_lease"], tokens)
             for job in touched.values():
                 self._save(job)
         return verdicts
@@ -202,7 +207,7 @@ class SqliteFrontier:
                 self._requeue(held)
             for name in dead:
                 self._deadlines.pop(name, None)
-                self._db.execute(_SQL["remove_worker"], (name,))
+                self._db.execute(SQL["remove_worker"], (name,))
         return len(lost)
 
     async def leases(self) -> dict[str, list[Lease]]:
@@ -223,7 +228,7 @@ class SqliteFrontier:
             state.hold_reason = reason
             wait_s = max(0.0, state.backoff.until - now)
             self._db.execute(
-                _SQL["set_hold"],
+                SQL["set_hold"],
                 (self._clock.time() + wait_s, state.backoff.step, reason, state.id),
             )
             self._board.list(state)
@@ -250,20 +255,8 @@ class SqliteFrontier:
     async def backlog(self, limit: int = 100) -> list[DomainInfo]:
         now = self._clock.monotonic()
         busy = [d for d in self._board.domains.values() if d.queues or d.in_flight]
-        busy.sort(key=_waiting, reverse=True)
-        return [
-            DomainInfo(
-                domain=domain.name,
-                queued=_waiting(domain),
-                in_flight=domain.in_flight,
-                rate=domain.rate,
-                due_in_s=max(0.0, domain.due_at - now),
-                hold_reason=domain.hold_reason if domain.backoff.until > now else None,
-                blocked=domain.blocked,
-                crawl_delay=domain.is_delayed_by_robots,
-            )
-            for domain in busy[:limit]
-        ]
+        busy.sort(key=lambda domain: domain.waiting, reverse=True)
+        return [domain_info(domain, now) for domain in busy[:limit]]
 
     async def aclose(self) -> None:
         await self._db.aclose()
@@ -286,7 +279,7 @@ class SqliteFrontier:
 
     def _add(self, job: Job, requests: Iterable[Request]) -> int:
         if job.seen is None:
-            job.seen = {row[0] for row in self._db.iterate(_SQL["seen"], (job.id,))}
+            job.seen = {row[0] for row in self._db.iterate(SQL["seen"], (job.id,))}
         seen = job.seen
         rows = []
         for request in requests:
@@ -296,9 +289,9 @@ class SqliteFrontier:
             self._last_request += 1
             entry = Entry(self._last_request, job.id, request)
             domain = self._domain(request.domain)
-            rows.append(_request_row(entry, domain))
+            rows.append(request_row(entry, domain))
             self._board.offer(entry, domain)
-        self._db.executemany(_SQL["add_request"], rows)
+        self._db.executemany(SQL["add_request"], rows)
         job.accepted += len(rows)
         return len(rows)
 
@@ -316,7 +309,7 @@ class SqliteFrontier:
             granted.append(held)
         since_s = self._clock.time()
         self._db.executemany(
-            _SQL["add_lease"],
+            SQL["add_lease"],
             [(held.token, held.entry.id, worker, since_s) for held in granted],
         )
         return [self._lease_of(held) for held in granted]
@@ -342,7 +335,7 @@ class SqliteFrontier:
             entry.holds += 1
         until_s = self._clock.time() + completion.after_s
         self._db.execute(
-            _SQL["delay_request"],
+            SQL["delay_request"],
             (until_s, entry.request.priority, entry.tries, entry.holds, entry.id),
         )
         self._board.delay(entry, held.domain, self._clock.monotonic() + completion.after_s)
@@ -350,8 +343,8 @@ class SqliteFrontier:
     def _requeue(self, held: HeldLease) -> None:
         entry = held.entry
         entry.request = replace(entry.request, priority=entry.request.priority + _BOOST)
-        self._db.execute(_SQL["raise_request"], (entry.request.priority, entry.id))
-        self._db.execute(_SQL["end_lease"], (held.token,))
+        self._db.execute(SQL["raise_request"], (entry.request.priority, entry.id))
+        self._db.execute(SQL["end_lease"], (held.token,))
         if held.slot:
             # Whether it was sent is not known: keep the distance as if it had been just now.
             held.domain.sent(self._clock.monotonic())
@@ -370,19 +363,24 @@ class SqliteFrontier:
 
     def _extend(self, worker: str) -> None:
         self._deadlines[worker] = self._clock.monotonic() + self._lease_s
-        self._db.execute(_SQL["extend"], (worker, self._clock.time() + self._lease_s))
+        self._db.execute(SQL["extend"], (worker, self._clock.time() + self._lease_s))
+
+    def _read_jobs(self) -> None:
+        for job in self._stored.jobs():
+            if job.id not in self._board.jobs:
+                self._board.jobs[job.id] = self._jobs[job.name] = job
 
     def _expired(self) -> set[str]:
         now = self._clock.monotonic()
         return {name for name, deadline in self._deadlines.items() if deadline <= now}
 
     def _save(self, job: Job) -> None:
-        self._db.execute(_SQL["save_job"], job.row())
+        self._db.execute(SQL["save_job"], job.row())
 
     def _save_manners(self, state: DomainState) -> None:
         own = msgspec.json.encode(state.own_rate) if state.own_rate else None
         self._db.execute(
-            _SQL["set_manners"], (own, state.crawl_delay_s, int(state.blocked), state.id)
+            SQL["set_manners"], (own, state.crawl_delay_s, int(state.blocked), state.id)
         )
         self._board.list(state)
 
@@ -391,92 +389,12 @@ class SqliteFrontier:
         if state is None:
             state = DomainState(len(self._board.domains) + 1, name, self._default_rate)
             self._board.domains[name] = state
-            self._db.execute(_SQL["add_domain"], (state.id, name))
+            self._db.execute(SQL["add_domain"], (state.id, name))
         return state
 
     def _job(self, name: str) -> Job:
         job = self._jobs.get(name)
         if job is None:
-            raise UsageError(f"no job named {name!r}; `skitter jobs list` shows those there are")
+            message = f"no job named {name!r}; `skitter jobs list` shows those there are"
+            raise UsageError(message)
         return job
-
-    # From the storage
-
-    def _refill(self, domain: DomainState, job: Job, queue: JobQueue) -> list[Entry]:
-        rows = self._db.query(
-            _SQL["refill"],
-            {
-                "domain": domain.id,
-                "job": job.id,
-                "priority": -queue.horizon[0],
-                "id": queue.horizon[1],
-                "limit": HEAP_ENTRIES,
-            },
-        )
-        return [entry_of(job.id, domain.name, row) for row in rows]
-
-    def _load(self) -> None:
-        self._last_request: int = self._db.query(_SQL["last_request"])[0][0]
-        self._last_token: int = self._db.query(_SQL["last_token"])[0][0]
-        self._read_jobs()
-        by_id = self._load_domains()
-        behind_s = self._clock.monotonic() - self._clock.time()
-        for name, deadline_s in self._db.query(_SQL["workers"]):
-            self._deadlines[name] = deadline_s + behind_s
-        for domain, job, length in self._db.query(_SQL["queue_lengths"]):
-            self._board.stored(by_id[domain], self._board.jobs[job], length)
-        for row in self._db.query(_SQL["delayed"]):
-            domain_state = by_id[row[1]]
-            entry = entry_of(row[0], domain_state.name, row[3:])
-            self._board.delay(entry, domain_state, row[2] + behind_s)
-        for row in self._db.query(_SQL["leased"]):
-            domain_state, job_state = by_id[row[3]], self._board.jobs[row[2]]
-            entry = entry_of(row[2], domain_state.name, row[5:], delayed=row[4] == 1)
-            held = HeldLease(row[0], row[1], entry, job_state, domain_state)
-            self._board.held[held.token] = held
-            job_state.leased += 1
-            domain_state.in_flight += 1
-            self._board.list(domain_state)
-
-    def _load_domains(self) -> dict[int, DomainState]:
-        now, behind_s = self._clock.monotonic(), self._clock.monotonic() - self._clock.time()
-        by_id = {}
-        for row in self._db.query(_SQL["domains"]):
-            state = DomainState(row[0], row[1], self._default_rate)
-            rate = msgspec.json.decode(row[2], type=Rate) if row[2] else None
-            state.set_manners(rate, row[3])
-            state.blocked = bool(row[4])
-            state.backoff = BackoffState(step=row[6], until=row[5] + behind_s if row[5] else 0.0)
-            state.hold_reason = row[7]
-            state.start_over(now)
-            self._board.domains[state.name] = by_id[state.id] = state
-        return by_id
-
-    def _read_jobs(self) -> None:
-        for row in self._db.query(_SQL["jobs"]):
-            if row[0] not in self._board.jobs:
-                job = job_of(row)
-                self._board.jobs[job.id] = self._jobs[job.name] = job
-
-
-def _waiting(domain: DomainState) -> int:
-    return sum(len(queue) for queue in domain.queues.values())
-
-
-def _request_row(entry: Entry, domain: DomainState) -> tuple[object, ...]:
-    request = entry.request
-    return (
-        entry.id,
-        entry.job,
-        domain.id,
-        request.fingerprint,
-        request.priority,
-        request.depth,
-        request.url,
-        request.parent,
-        request.redirected_from,
-        request.hops,
-        None if request.kind is RequestKind.PAGE else request.kind.value,
-        int(request.is_seed),
-        request.generation,
-    )

@@ -1,5 +1,7 @@
 """robots.txt by RFC 9309, on protego. Pure: fetching and caching are the engine's."""
 
+from http import HTTPStatus
+
 from protego import Protego
 
 __all__ = ["ALLOW_ALL", "RobotsRules", "read_robots"]
@@ -30,9 +32,9 @@ def read_robots(status_code: int, body: bytes, token: str) -> RobotsRules | None
     2xx is read, 5xx is unreachable, everything else (4xx, redirects that never ended)
     means that there is no robots.txt and all is allowed.
     """
-    if status_code >= 500:
+    if status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return None
-    if not 200 <= status_code < 300:
+    if not HTTPStatus.OK <= status_code < HTTPStatus.MULTIPLE_CHOICES:
         return ALLOW_ALL
     text = body.decode("utf-8-sig", errors="replace").replace("\0", "")
     return RobotsRules(Protego.parse(text), token)

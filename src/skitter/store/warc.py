@@ -11,6 +11,7 @@ so that of a later version is written as one, and `WARC-Protocol` says what it w
 """
 
 import re
+from collections.abc import Iterable
 
 from isal import isal_zlib
 
@@ -27,6 +28,8 @@ _GZIP_WBITS = 31
 _LEVEL = 1
 _ASIDE = b"X-Archive-Orig-"
 _WIRE_FIELDS = frozenset((b"content-encoding", b"transfer-encoding", b"content-length"))
+#: How the lines begin that are worth a closer look.
+_SUSPECTS = (*_WIRE_FIELDS, b"x-archive-orig-")
 _PROTOCOLS = {b"HTTP/2": "h2", b"HTTP/3": "h3"}
 _VERSIONS = {protocol: version for version, protocol in _PROTOCOLS.items()}
 #: The stub takes it for an instance.
@@ -60,7 +63,8 @@ def encode_page(page: StoredPage) -> bytes:
         lines.append(f"WARC-Truncated: {page.truncated}")
     if page.head:
         lines += _response_fields(page)
-    head = "\r\n".join([_CONTROLS.sub(_escaped, line) for line in lines]).encode()
+    lines = [line if line.isprintable() else _CONTROLS.sub(_escaped, line) for line in lines]
+    head = "\r\n".join(lines).encode()
     return _member(b"".join((head, b"\r\n\r\n", block, b"\r\n\r\n")))
 
 
@@ -121,17 +125,22 @@ def _block(page: StoredPage) -> bytes:
     """Status line, fields and body, with the fields about the wire put aside."""
     lines = [_status_line(page.head[0])]
     changed = False
-    for received in page.head[1:]:
-        line = _BREAKS.sub(b" ", received)
-        if _is_aside(line, page.body):
-            line = _ASIDE + line
+    for line in _fields(page.head):
+        if line[:17].lower().startswith(_SUSPECTS) and _is_aside(line, page.body):
+            lines.append(_ASIDE + line)
             changed = True
-        # Readers take a line of mere space for the end of the head.
-        if b":" in line:
+        else:
             lines.append(line)
     if changed:
         lines.append(b"Content-Length: %d" % len(page.body))
     return b"\r\n".join((*lines, b"", page.body))
+
+
+def _fields(head: tuple[bytes, ...]) -> Iterable[bytes]:
+    """Header lines that stay one line each; one of mere space would end the head."""
+    if _BREAKS.search(b"".join(head)):
+        head = tuple(_BREAKS.sub(b" ", line) for line in head)
+    return [line for line in head[1:] if b":" in line]
 
 
 def _is_aside(line: bytes, body: bytes) -> bool:

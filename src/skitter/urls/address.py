@@ -46,12 +46,13 @@ def parse_networks(networks: Iterable[str], setting: str) -> tuple[Network, ...]
         try:
             parsed.append(ipaddress.ip_network(network, strict=False))
         except ValueError as error:
-            raise ConfigError(f"{setting}: {error}") from None
+            message = f"{setting}: {error}"
+            raise ConfigError(message) from None
     return tuple(parsed)
 
 
 class AddressGuard:
-    """The last word before a socket is opened: may this host be reached at this address?"""
+    """The last word before a socket is opened, on whether a host may be reached at an address."""
 
     def __init__(
         self,

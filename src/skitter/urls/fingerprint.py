@@ -18,7 +18,7 @@ def fingerprint(url: str, method: str = "GET", body: bytes = b"") -> int:
     if method != "GET" or body:
         key = b"\0".join((method.encode(), key, body))
     value: int = xxh3_64_intdigest(key)
-    return value - 0x1_0000_0000_0000_0000 if value >= 0x8000_0000_0000_0000 else value
+    return value - (1 << 64) if value >> 63 else value
 
 
 def record_id(job: str, request_fingerprint: int, generation: int) -> str:

@@ -1,5 +1,7 @@
 """URLs by the WHATWG rules, in the one form that is fetched, shown and compared."""
 
+import re
+
 import ada_url
 
 from skitter.errors import InvalidURLError
@@ -7,6 +9,9 @@ from skitter.errors import InvalidURLError
 __all__ = ["host_of", "normalize", "operator_url", "origin_of", "path_of", "port_of"]
 
 _join = ada_url.join_url
+_SCHEME = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9+.-]*):(?P<slashes>//)?")
+#: Longer URLs are cut in messages.
+_SHOWN_LENGTH = 200
 _SCHEMES = ("http://", "https://")
 
 
@@ -16,23 +21,22 @@ def normalize(href: str, base: str | None = None) -> str:
     try:
         url = ada_url.normalize_url(href) if base is None else _join(base, href)
     except ValueError:
-        raise InvalidURLError(f"not a valid URL: {_shown(href)}") from None
+        message = f"not a valid URL: {_shown(href)}"
+        raise InvalidURLError(message) from None
     if not url.startswith(_SCHEMES):
         scheme = url.partition(":")[0]
-        raise InvalidURLError(f"only http and https are crawled, not {scheme}: {_shown(href)}")
+        message = f"only http and https are crawled, not {scheme}: {_shown(href)}"
+        raise InvalidURLError(message)
     return url
 
 
 def operator_url(text: str) -> str:
     """A URL somebody typed: as `normalize`, and one without a scheme gets `http://`."""
     text = text.strip()
-    scheme, colon, rest = text.partition(":")
-    host_and_port = "." in scheme or scheme == "localhost" or rest[:1].isdigit()
     if not text or text.startswith("/"):
-        raise InvalidURLError(f"not a valid URL: {_shown(text)}")
-    if "://" not in text and (not colon or host_and_port):
-        text = "http://" + text
-    return normalize(text)
+        message = f"not a valid URL: {_shown(text)}"
+        raise InvalidURLError(message)
+    return normalize(text if _has_scheme(text) else "http://" + text)
 
 
 def origin_of(url: str) -> str:
@@ -60,6 +64,15 @@ def path_of(url: str) -> str:
     return url[url.index("/", 8) :]
 
 
+def _has_scheme(text: str) -> bool:
+    """True for `mailto:x`, false for `a.test:80`, `box:80` and `a.test?u=http://b.test`."""
+    found = _SCHEME.match(text)
+    if found is None or found["slashes"]:
+        return found is not None
+    host_and_port = "." in found["name"] or text[found.end() :][:1].isdigit()
+    return not host_and_port and found["name"] != "localhost"
+
+
 def _shown(text: str) -> str:
     """The text as it can stand in one line of a message."""
-    return repr(text if len(text) <= 200 else text[:200] + "…")
+    return repr(text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "…")

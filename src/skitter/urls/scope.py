@@ -105,7 +105,8 @@ def compile_patterns(patterns: Sequence[str], flag: str) -> list["re2._Regexp"]:
         except re2.error as error:
             reason = error.args[0] if error.args else "not a regular expression"
             reason = reason.decode() if isinstance(reason, bytes) else reason
-            raise UsageError(f"{flag} {pattern!r}: {reason} (RE2 syntax)") from None
+            message = f"{flag} {pattern!r}: {reason} (RE2 syntax)"
+            raise UsageError(message) from None
     return compiled
 
 

@@ -50,7 +50,7 @@ class ModelDomain:
     own: Rate | None = None
     crawl_delay_s: float | None = None
     blocked: bool = False
-    backoff: BackoffState = BackoffState()
+    backoff: BackoffState = field(default_factory=BackoffState)
     #: When each request was granted, and by which lease.
     grants: list[tuple[float, ModelLease | None]] = field(default_factory=list)
     last_sent: float = -inf

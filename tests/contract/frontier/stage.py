@@ -2,9 +2,9 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from skitter.clock import Clock
 from skitter.frontier.base import Frontier, JobInfo
@@ -19,6 +19,7 @@ LEASE_S = 30.0
 BACKOFF = BackoffPolicy(jitter=0.125)
 RANDOM = 0.5
 
+Result = TypeVar("Result")
 Opener = Callable[[Path, Clock, Rate], Frontier]
 
 
@@ -69,7 +70,7 @@ class Stage:
         method = getattr(self._frontier, verb)
         return lambda *args, **kwargs: self._runner.run(method(*args, **kwargs))
 
-    def run(self, play: Callable[[Frontier], Any]) -> Any:
+    def run(self, play: Callable[[Frontier], Coroutine[None, None, Result]]) -> Result:
         """For tests that need verbs to overlap."""
         return self._runner.run(play(self._frontier))
 
@@ -102,7 +103,7 @@ class Stage:
         return lease
 
     def end(
-        self, lease: Lease, outcome: Outcome = Outcome.DONE, worker: str = "w", **fields: Any
+        self, lease: Lease, outcome: Outcome = Outcome.DONE, worker: str = "w", **fields: object
     ) -> Verdict:
         completion = Completion(token=lease.token, outcome=outcome, **fields)
         (verdict,) = self.complete(worker, [completion])
@@ -131,7 +132,7 @@ class Stage:
         return self._folder / str(self._lives)
 
 
-def page(path: object, domain: str = "a.test", **fields: Any) -> Request:
+def page(path: object, domain: str = "a.test", **fields: object) -> Request:
     url = f"http://{domain}/{path}"
     return Request(url=url, fingerprint=fingerprint(url), domain=domain, **fields)
 

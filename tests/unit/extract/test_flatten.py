@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skitter.extract import html
-from skitter.extract.flatten import flatten, is_heavy
+from skitter.extract.flatten import flatten
+from skitter.extract.weight import is_heavy
 
 #: Pages made to cost far more than they weigh, or to break the scan that guards against them.
 BOMBS = {

@@ -1,0 +1,76 @@
+"""The simulated web as a process: started for a test, its log and manifest read back."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from support.crawls import SKITTER, environment
+
+from skitter.sim.accesslog import Access
+from skitter.sim.truth import Truth
+
+
+class Simulation(Struct, frozen=True, kw_only=True):
+    """A running simulated web and where it writes."""
+
+    resolve: str
+    seeds: list[str]
+    log_path: Path
+    manifest_path: Path
+    process: subprocess.Popen[str]
+
+    @property
+    def crawl_arguments(self) -> tuple[str, ...]:
+        """What a crawl of all hosts is called with; the seeds go to its standard input."""
+        return ("-", "--resolve", self.resolve)
+
+    @property
+    def stdin(self) -> str:
+        """The seeds, one a line."""
+        return "\n".join(self.seeds)
+
+    def truth(self) -> list[Truth]:
+        """The manifest."""
+        lines = self.manifest_path.read_bytes().splitlines()
+        return [msgspec.json.decode(line, type=Truth) for line in lines]
+
+    def asked(self) -> int:
+        """How many requests are in the log, which is a moment behind."""
+        return self.log_path.read_bytes().count(b"\n")
+
+    def log(self) -> list[Access]:
+        """Every request so far; ends the server, since only then all are written."""
+        self.process.terminate()
+        self.process.communicate()
+        lines = self.log_path.read_bytes().splitlines()
+        return [msgspec.json.decode(line, type=Access) for line in lines]
+
+    def pages_asked(self) -> list[tuple[str, str]]:
+        """Host and path of every request but those for robots.txt; ends the server."""
+        return [(a.host, a.path) for a in self.log() if a.path != "/robots.txt"]
+
+
+@contextmanager
+def simulated_web(folder: Path, *options: str) -> Iterator[Simulation]:
+    """A simulated web on a port of its own until the block ends."""
+    log, manifest = folder / "access.jsonl", folder / "manifest.jsonl"
+    command = [SKITTER, "sim", "--json", "--log", str(log), "--manifest", str(manifest), *options]
+    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        where = json.loads(process.stdout.readline())
+        yield Simulation(
+            resolve=where["resolve"],
+            seeds=where["seeds"],
+            log_path=log,
+            manifest_path=manifest,
+            process=process,
+        )
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.communicate()
