@@ -34,15 +34,26 @@ _CHECKPOINT_EVERY = 64
 
 
 class Database:
-    """One SQLite file, one connection, one transaction at a time."""
+    """One SQLite file, one connection, one transaction at a time.
 
-    def __init__(self, path: Path, schema: str, version: int) -> None:
+    `read_only` is for looking on while another process writes: it takes no lock, makes no
+    table and folds no log in, so it neither waits for the writer nor makes it wait.
+    """
+
+    def __init__(self, path: Path, schema: str, version: int, *, read_only: bool = False) -> None:
         self.path = path
+        self._read_only = read_only
         self._lock = asyncio.Lock()
         self._commits = 0
         self._durable = True
         with self._mapped():
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            mode = "ro" if read_only else "rwc"
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+            )
             try:
                 self._prepare(schema, version)
             except BaseException:
@@ -54,9 +65,10 @@ class Database:
 
     def _prepare(self, schema: str, version: int) -> None:
         run = self._connection.execute
-        run("PRAGMA journal_mode=WAL")
-        run("PRAGMA wal_autocheckpoint=0")
-        run("PRAGMA synchronous=FULL")
+        if not self._read_only:
+            run("PRAGMA journal_mode=WAL")
+            run("PRAGMA wal_autocheckpoint=0")
+            run("PRAGMA synchronous=FULL")
         run("PRAGMA temp_store=MEMORY")
         run("PRAGMA cache_size=-16000")
         found = run("PRAGMA user_version").fetchone()[0]
@@ -92,6 +104,16 @@ class Database:
         with self._mapped():
             return self.execute(statement, parameters).fetchall()
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All SELECTs inside see the same moment, whatever others write meanwhile."""
+        with self._mapped():
+            self.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self.execute("ROLLBACK")
+
     def iterate(self, statement: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows of a SELECT, one after the other."""
         with self._mapped():
@@ -116,8 +138,9 @@ class Database:
             self.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _close(self) -> None:
-        with suppress(sqlite3.Error):
-            self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if not self._read_only:
+            with suppress(sqlite3.Error):
+                self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
 
     @contextmanager

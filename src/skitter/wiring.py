@@ -61,8 +61,9 @@ async def open_backends(
                 forgive_s=settings.backoff.forgive_s,
             ),
             lease_s=settings.frontier.lease_s,
+            read_only=not writing,
         )
-        catalog = SqliteCatalog(folder.catalog)
+        catalog = SqliteCatalog(folder.catalog, read_only=not writing)
         store = SegmentStore(
             folder.segments,
             clock=clock,
@@ -94,9 +95,7 @@ def make_worker(
     entry -> its addresses): both may be on private networks.
     """
     guard = AddressGuard(
-        allow_networks=parse_networks(
-            settings.security.allow_networks, "security.allow_networks"
-        ),
+        allow_networks=parse_networks(settings.security.allow_networks, "security.allow_networks"),
         allow_hosts=hosts,
         allow_addresses=[address for addresses in resolve.values() for address in addresses],
     )

@@ -49,9 +49,7 @@ class Crawl:
         self._arguments = (*sim.crawl_arguments, *rate, "--data", "data", *names, "--json")
 
     def start(self) -> subprocess.Popen[str]:
-        return start_crawl(
-            self.folder, *self._arguments, stdin=self._sim.stdin, env=QUICK_RETRIES
-        )
+        return start_crawl(self.folder, *self._arguments, stdin=self._sim.stdin, env=QUICK_RETRIES)
 
     def run(self) -> Finished:
         done = run_crawl(self.folder, *self._arguments, stdin=self._sim.stdin, env=QUICK_RETRIES)

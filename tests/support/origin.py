@@ -58,15 +58,16 @@ class Origin:
         self._listener = socket.create_server((address, 0), backlog=511)
         self.port: int = self._listener.getsockname()[1]
         self.url = f"http://{address}:{self.port}"
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
+        self._ready.wait()
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join()
 
     def paths(self, host: str | None = None) -> list[str]:
@@ -77,18 +78,13 @@ class Origin:
             if asked.path != "/robots.txt" and host in {None, asked.host}
         ]
 
-    def _run(self) -> None:
-        loop = self._loop
-        server = loop.run_until_complete(
-            asyncio.start_server(self._serve, sock=self._listener, limit=1 << 20)
-        )
-        loop.run_forever()
+    async def _main(self) -> None:
+        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._serve, sock=self._listener)
+        self._ready.set()
+        await self._stopped.wait()
+        # What is still connected is cancelled with the loop.
         server.close()
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):

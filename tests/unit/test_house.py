@@ -18,7 +18,7 @@ GROUND = {"errors", "models", "clock"}
 #: Our own layer over the standard library's database, for the adapters named after it.
 DATABASE = {"sql", "sqlite"}
 PURE = {"urls", "politeness", "extract", "config"}
-FAMILIES = {"frontier", "fetch", "bus", "store", "catalog", "cluster", "outputs"}
+FAMILIES = {"frontier", "fetch", "bus", "store", "catalog", "cluster"}
 BELOW_ENGINE = GROUND | PURE | FAMILIES
 
 #: Part -> the parts it may import, itself always included.
@@ -28,6 +28,7 @@ ALLOWED = {
     **dict.fromkeys(DATABASE, GROUND | DATABASE),
     **dict.fromkeys(FAMILIES, GROUND | PURE | DATABASE),
     "sim": GROUND | PURE,
+    "outputs": GROUND | PURE | {"catalog", "store"},
     "engine": BELOW_ENGINE,
     "control": BELOW_ENGINE,
     "observe": BELOW_ENGINE | {"engine", "control"},

@@ -29,8 +29,9 @@ _DAMAGE = (_BadZlib, msgspec.DecodeError)
 class SqliteCatalog:
     """See `skitter.catalog.base.Catalog`."""
 
-    def __init__(self, path: Path) -> None:
-        self._db = Database(path, read_schema("skitter.catalog"), CATALOG_FORMAT)
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        schema = read_schema("skitter.catalog")
+        self._db = Database(path, schema, CATALOG_FORMAT, read_only=read_only)
         self._decoder = msgspec.json.Decoder(Record)
 
     async def add(self, job: str, pages: Sequence[Page], append: Append) -> None:

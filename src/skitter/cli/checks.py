@@ -41,7 +41,6 @@ DEPENDENCIES = {
     "rich": ("rich", "live progress"),
     "selectolax": ("selectolax", "parsing HTML"),
     "structlog": ("structlog", "logs"),
-    "warcio": ("warcio", "reading WARC files"),
     "xxhash": ("xxhash", "fingerprints of URLs"),
 }
 

@@ -22,7 +22,7 @@ from skitter.cli.crawl_job import (
     parse_resolve,
     read_seeds,
 )
-from skitter.cli.crawl_report import describe, say_summary
+from skitter.cli.crawl_report import describe, say_summary, warn_of_failure
 from skitter.cli.invocation import Invocation
 from skitter.cli.live import View, make_view
 from skitter.cli.options import examples
@@ -34,7 +34,7 @@ from skitter.engine.worker import Worker
 from skitter.errors import UsageError
 from skitter.frontier.base import JobInfo
 from skitter.models import JobSpec, JobState, Scope
-from skitter.outputs.base import parse_outputs
+from skitter.outputs.base import OutputFile, parse_outputs
 from skitter.outputs.set import OutputSet
 from skitter.wiring import Backends, make_worker, open_backends
 
@@ -51,7 +51,7 @@ class Options(Struct, frozen=True, kw_only=True):
     resolve: tuple[Resolve, ...]
     max_pages: int | None
     data: Path
-    outputs: tuple[Path, ...]
+    outputs: tuple[OutputFile, ...]
     body: bool
     json: bool
     command: str
@@ -66,28 +66,95 @@ class Options(Struct, frozen=True, kw_only=True):
     )
 )
 @click.argument("urls", nargs=-1, required=True, metavar="URL...|@FILE|-")
-@click.option("--depth", type=click.IntRange(min=0), help="Links to follow from a seed.  [default: 10]")
-@click.option("--scope", type=click.Choice([scope.value for scope in Scope]), default="host", show_default=True, help="Which links belong to the crawl, seen from any seed.")
-@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N pages; raise it to go on.")
-@click.option("--allow", multiple=True, metavar="RE", help="Follow only links that match (RE2); repeatable.")
-@click.option("--deny", multiple=True, metavar="RE", help="Never follow links that match; wins over --allow; repeatable.")
-@click.option("--delay", type=click.FloatRange(min=0), metavar="S", help="Seconds between two requests to a domain.  [default: 1]")
-@click.option("--concurrency", type=click.IntRange(min=1, max=10_000), metavar="N", help="Requests at once, per domain and in all.  [default: 1 and 256]")
-@click.option("--robots", type=click.Choice(["obey", "ignore"]), help="What robots.txt says.  [default: obey]")
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Worker processes.")
+@click.option(
+    "--depth", type=click.IntRange(min=0), help="Links to follow from a seed.  [default: 10]"
+)
+@click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in Scope]),
+    default="host",
+    show_default=True,
+    help="Which links belong to the crawl, seen from any seed.",
+)
+@click.option(
+    "--max-pages",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop after N pages; raise it to go on.",
+)
+@click.option(
+    "--allow", multiple=True, metavar="RE", help="Follow only links that match (RE2); repeatable."
+)
+@click.option(
+    "--deny",
+    multiple=True,
+    metavar="RE",
+    help="Never follow links that match; wins over --allow; repeatable.",
+)
+@click.option(
+    "--delay",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds between two requests to a domain.  [default: 1]",
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1, max=10_000),
+    metavar="N",
+    help="Requests at once, per domain and in all.  [default: 1 and 256]",
+)
+@click.option(
+    "--robots", type=click.Choice(["obey", "ignore"]), help="What robots.txt says.  [default: obey]"
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Worker processes.",
+)
 @click.option("--sitemaps", is_flag=True, help="Read the seeds' sitemaps too.")
-@click.option("--header", multiple=True, metavar="H", help="'Name: value' to send; repeatable. Authorization goes to the seeds' origins only.")
+@click.option(
+    "--header",
+    multiple=True,
+    metavar="H",
+    help="'Name: value' to send; repeatable. Authorization goes to the seeds' origins only.",
+)
 @click.option("--cookie", metavar="C", help="'name=value; …' to send to the seeds' origins.")
 @click.option("--user-agent", metavar="UA", help="Send this User-Agent.")
-@click.option("-o", "--output", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="Write records to FILE: .jsonl .csv .parquet .warc.gz; repeatable.")
+@click.option(
+    "-o",
+    "--output",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write records to FILE: .jsonl .csv .parquet .warc.gz; repeatable.",
+)
 @click.option("--body", is_flag=True, help="Put bodies into the output files too.")
-@click.option("--data", type=click.Path(path_type=Path), default=Path("skitter-data"), show_default=True, metavar="DIR", help="Where the crawl is kept.")
-@click.option("--job", metavar="NAME", help="Name of the job.  [default: host and a hash of the settings]")
-@click.option("--resolve", multiple=True, metavar="HOST:PORT:ADDR", help="Use this address for a host, * for any; repeatable.")
-@click.option("--dry-run", is_flag=True, help="Check everything, print the job, fetch and write nothing.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    default=Path("skitter-data"),
+    show_default=True,
+    metavar="DIR",
+    help="Where the crawl is kept.",
+)
+@click.option(
+    "--job", metavar="NAME", help="Name of the job.  [default: host and a hash of the settings]"
+)
+@click.option(
+    "--resolve",
+    multiple=True,
+    metavar="HOST:PORT:ADDR",
+    help="Use this address for a host, * for any; repeatable.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Check everything, print the job, fetch and write nothing."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON summary and nothing else.")
 @click.pass_obj
-def crawl(invocation: Invocation, **flags: Any) -> int:
+def crawl(invocation: Invocation, /, **flags: Any) -> int:  # noqa: ANN401 - as click gives them
     """Crawl web sites from their seed URLs and record every page.
 
     The same command on the same --data resumes where it was interrupted, whatever interrupted it.
@@ -95,11 +162,11 @@ def crawl(invocation: Invocation, **flags: Any) -> int:
     invocation.start_logs()
     options = _options(invocation, flags)
     if flags["dry_run"]:
-        describe(options.job, options.settings, options.outputs, options.data, as_json=options.json)
+        describe(options.job, options.settings, as_json=options.json, **_places(options))
         return 0
     if options.settings.fetch.contact is None and options.job.spec.user_agent is None:
         click.echo(
-            "skitter: set fetch.contact (or SKITTER_FETCH__CONTACT) so that webmasters can reach you",
+            "skitter: set fetch.contact or SKITTER_FETCH__CONTACT so that webmasters can reach you",
             err=True,
         )
     return asyncio.run(_run(options))
@@ -136,15 +203,13 @@ def _options(invocation: Invocation, flags: dict[str, Any]) -> Options:
                 f"{seed[:80]}… has {len(seed)} characters, more than limits.max_url_length"
                 f" ({settings.limits.max_url_length})"
             )
-    outputs = tuple(flags["output"])
-    parse_outputs(outputs)
     return Options(
         job=make_job(spec, flags["job"]),
         settings=settings,
         resolve=tuple(parse_resolve(text) for text in flags["resolve"]),
         max_pages=flags["max_pages"],
         data=flags["data"],
-        outputs=outputs,
+        outputs=parse_outputs(flags["output"]),
         body=flags["body"],
         json=flags["as_json"],
         command=shlex.join(["skitter", *sys.argv[1:]]),
@@ -159,18 +224,19 @@ async def _run(options: Options) -> int:
     job = options.job
     async with open_backends(options.data, options.settings, writing=True) as backends:
         info = await open_job(backends.frontier, job.name, job.job_id, job.spec, options.max_pages)
-        outputs = OutputSet(
-            parse_outputs(options.outputs), clock=backends.clock, include_body=options.body
-        )
+        outputs = OutputSet(options.outputs, clock=backends.clock, include_body=options.body)
         with contextlib.closing(outputs):
             await outputs.prepare(backends.catalog, backends.store, job.name)
             fresh = info.state is not JobState.FINISHED or not is_finished(info)
-            summary = await _crawl(options, info, backends, outputs) if fresh else _no_run(options, info)
+            summary = (
+                await _crawl(options, info, backends, outputs) if fresh else _no_run(options, info)
+            )
             await outputs.finish(backends.catalog, backends.store, job.name)
     if options.json:
         sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
     else:
         say_summary(summary, options.command, finished_before=not fresh)
+    warn_of_failure(summary)
     return 0 if summary.state is JobState.FINISHED else EXIT_INTERRUPTED
 
 
@@ -179,7 +245,7 @@ def _no_run(options: Options, info: JobInfo) -> Summary:
 
 
 def _places(options: Options) -> dict[str, Any]:
-    return {"data": str(options.data), "outputs": [str(path) for path in options.outputs]}
+    return {"data": str(options.data), "outputs": [str(output.path) for output in options.outputs]}
 
 
 async def _crawl(

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 from msgspec.structs import asdict
@@ -13,14 +12,14 @@ from skitter.config.settings import Settings
 from skitter.engine.crawl import Summary
 from skitter.models import JobState
 
-__all__ = ["describe", "say_summary"]
+__all__ = ["describe", "say_summary", "warn_of_failure"]
 
 #: Shown of a long list.
 _SHOWN_SEEDS = 5
 
 
 def describe(
-    job: CrawlJob, settings: Settings, outputs: Sequence[Path], data: Path, *, as_json: bool
+    job: CrawlJob, settings: Settings, *, data: str, outputs: Sequence[str], as_json: bool
 ) -> None:
     """The job as it would be run."""
     spec = job.spec
@@ -31,8 +30,8 @@ def describe(
             **asdict(spec),
             "delay_s": settings.politeness.delay_s,
             "concurrency": settings.politeness.concurrency,
-            "data": str(data),
-            "outputs": [str(path) for path in outputs],
+            "data": data,
+            "outputs": list(outputs),
         }
         click.echo(json.dumps(document, ensure_ascii=False))
         return
@@ -47,15 +46,21 @@ def describe(
         ("deny", " ".join(spec.deny)),
         ("robots", spec.robots),
         ("sitemaps", "read" if spec.sitemaps else "not read"),
-        ("rate", f"{settings.politeness.delay_s:g} s between requests to a domain, "
-                 f"{settings.politeness.concurrency} at a time"),
+        ("rate", _rate(settings)),
         ("data", data),
-        ("outputs", " ".join(map(str, outputs))),
+        ("outputs", " ".join(outputs)),
     ]  # fmt: skip
     for name, value in rows:
         if value != "":
             click.echo(f"{name + ':':<10}{value}")
     click.echo("Nothing was fetched or written (--dry-run).")
+
+
+def _rate(settings: Settings) -> str:
+    politeness = settings.politeness
+    return (
+        f"{politeness.delay_s:g} s between requests to a domain, {politeness.concurrency} at once"
+    )
 
 
 def say_summary(summary: Summary, command: str, *, finished_before: bool) -> None:
@@ -70,7 +75,19 @@ def say_summary(summary: Summary, command: str, *, finished_before: bool) -> Non
         click.secho(f"Interrupted. To go on: {command}", bold=True)
     elif summary.accepted and summary.failed == summary.accepted:
         click.secho(
-            "Warning: every request failed; `skitter export` lists the errors.", fg="yellow", err=True
+            "Warning: every request failed; `skitter export` lists the errors.",
+            fg="yellow",
+            err=True,
+        )
+
+
+def warn_of_failure(summary: Summary) -> None:
+    """One line on standard error if nothing at all could be fetched."""
+    if summary.accepted and summary.failed == summary.accepted:
+        click.secho(
+            "Warning: every request failed; `skitter export` lists the errors.",
+            fg="yellow",
+            err=True,
         )
 
 

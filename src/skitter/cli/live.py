@@ -1,7 +1,7 @@
 """The live view of a crawl: a panel on a terminal, plain lines elsewhere. Both on stderr."""
 
 import sys
-from typing import Protocol, TextIO
+from typing import Protocol, Self, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -19,7 +19,7 @@ class View(Protocol):
     #: Seconds between two updates.
     interval_s: float
 
-    def __enter__(self) -> "View": ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(self, *_exc: object) -> None: ...
 
@@ -47,7 +47,7 @@ class Lines:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def __enter__(self) -> "Lines":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -81,7 +81,7 @@ class Panel:
         self._console = console
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
-    def __enter__(self) -> "Panel":
+    def __enter__(self) -> Self:
         self._live.__enter__()
         return self
 

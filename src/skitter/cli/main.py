@@ -35,6 +35,9 @@ COMMANDS = {
         "skitter.cli.crawl:crawl",
         "Crawl web sites from their seed URLs and record every page",
     ),
+    "show": Entry("skitter.cli.show:show", "Show the record of a URL"),
+    "export": Entry("skitter.cli.export:export", "Write the records of a job to files"),
+    "jobs": Entry("skitter.cli.jobs:jobs", "Look at the jobs of a data folder, or delete one"),
     "sim": Entry(
         "skitter.cli.sim:sim",
         "Serve a generated web on loopback, the same one for the same options",

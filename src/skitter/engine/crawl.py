@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from skitter.clock import Clock
 from skitter.engine.plan import seed_request, sitemap_of, sitemap_request
 from skitter.engine.worker import Worker
-from skitter.errors import JobChangedError
+from skitter.errors import BackendError, JobChangedError
 from skitter.frontier.base import Frontier, JobInfo
 from skitter.models import DropReason, JobSpec, JobState
 
@@ -18,6 +18,8 @@ __all__ = ["Crawl", "Summary", "is_finished", "open_job", "summarise"]
 
 #: In-flight requests get this long after the first interrupt.
 _DRAIN_S = 10.0
+#: Fields of a spec whose flag has another name.
+_FLAGS = {"seeds": "the URLs", "headers": "--header"}
 #: Seeds are added in steps of this size.
 _SEED_BATCH = 10_000
 
@@ -55,7 +57,7 @@ def _difference(name: str, old: JobSpec, new: JobSpec) -> str:
     before, now = asdict(old), asdict(new)
     for field, value in before.items():
         if value != now[field]:
-            flag = "the URLs" if field == "seeds" else "--" + field.rstrip("s").replace("_", "-")
+            flag = _FLAGS.get(field) or "--" + field.replace("_", "-")
             return (
                 f"job {name!r} was started with {flag} {_shown(value)}, not {_shown(now[field])}:"
                 " use the old value, or another --job"
@@ -64,7 +66,13 @@ def _difference(name: str, old: JobSpec, new: JobSpec) -> str:
 
 
 def _shown(value: object) -> str:
-    return str(value) if not isinstance(value, tuple) else " ".join(map(str, value)) or "none"
+    """A setting as it is typed: `none` for what was not, `Name: value` for a header."""
+    if isinstance(value, tuple):
+        words = (": ".join(word) if isinstance(word, tuple) else str(word) for word in value)
+        return " ".join(words) or "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "none" if value is None else str(value)
 
 
 class Crawl:
@@ -121,7 +129,8 @@ class Crawl:
 
     async def _info(self) -> JobInfo:
         info = await self._frontier.info(self._name)
-        assert info is not None
+        if info is None:
+            raise BackendError(f"job {self._name!r} was deleted while it ran")
         return info
 
     async def _take_back_leases(self) -> None:

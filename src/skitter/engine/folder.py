@@ -42,7 +42,8 @@ class DataFolder:
         """Refuse a folder that is not ours to read."""
         if not self._marker.is_file():
             raise DataFolderError(
-                f"{self.root} is not a Skitter data folder: crawl into it first, or name it with --data"
+                f"{self.root} is not a Skitter data folder: crawl into it first,"
+                " or name the right one with --data"
             )
         self._check_format()
 

@@ -54,5 +54,5 @@ class Hooks:
 def _shielded(call: Callable[..., None], *arguments: object) -> None:
     try:
         call(*arguments)
-    except Exception:
+    except Exception:  # noqa: BLE001 - see the module
         _log.exception("hook.failed", hook=call.__qualname__)

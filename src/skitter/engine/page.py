@@ -86,6 +86,7 @@ def process(
     result: FetchResult,
     judgement: Judgement,
     selector: LinkSelector,
+    *,
     settings: Settings,
     now_s: float,
 ) -> Processed:

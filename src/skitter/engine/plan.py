@@ -39,16 +39,21 @@ class JobPlan:
         self.links = LinkFilter(rule, info.spec.allow, info.spec.deny)
         self.obeys_robots = info.spec.robots == "obey"
         self.seed_origins = frozenset(origin_of(seed) for seed in info.scope_seeds)
+        # Only what the operator typed: where a seed redirects to is the web's choice.
+        self._trusted_origins = frozenset(origin_of(seed) for seed in info.spec.seeds)
         self._public, self._private = _header_lines(info.spec, user_agent)
 
     def headers_for(self, url: str) -> tuple[str, ...]:
         """The header lines for a URL; credentials go to the seeds' origins only."""
-        return self._private if origin_of(url) in self.seed_origins else self._public
+        return self._private if origin_of(url) in self._trusted_origins else self._public
 
 
 def _header_lines(spec: JobSpec, user_agent: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    lines = {"user-agent": f"User-Agent: {spec.user_agent or user_agent}", "accept": f"Accept: {_ACCEPT}"}
-    secret = {}
+    lines = {
+        "user-agent": f"User-Agent: {spec.user_agent or user_agent}",
+        "accept": f"Accept: {_ACCEPT}",
+    }
+    secret: dict[str, str] = {}
     for name, value in spec.headers:
         target = secret if name.lower() in _CREDENTIALS else lines
         target[name.lower()] = f"{name}: {value}"

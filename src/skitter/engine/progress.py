@@ -115,7 +115,8 @@ class Progress:
     def _limit(self, domains: Sequence[DomainInfo], in_flight: int) -> str:
         held = [d for d in domains if d.hold_reason and d.queued]
         if held and in_flight == 0:
-            return f"waiting for {held[0].domain}: {held[0].hold_reason}, {held[0].due_in_s:.0f} s more"
+            first = held[0]
+            return f"waiting for {first.domain}: {first.hold_reason}, {first.due_in_s:.0f} s more"
         if in_flight >= self._concurrency > 1:
             return f"limited by --concurrency {self._concurrency}"
         waiting = [d for d in domains if d.queued]
@@ -131,7 +132,9 @@ def _politeness(domain: DomainInfo) -> str:
             f"limited by politeness: {domain.rate.concurrency} at a time for {domain.domain},"
             " --concurrency"
         )
-    rate = f"{1 / interval_s:g} request/s" if interval_s <= 1 else f"1 request every {interval_s:g} s"
+    rate = (
+        f"{1 / interval_s:g} request/s" if interval_s <= 1 else f"1 request every {interval_s:g} s"
+    )
     why = "crawl-delay of its robots.txt" if domain.crawl_delay else "--delay"
     return f"limited by politeness: {rate} for {domain.domain}, {why}"
 

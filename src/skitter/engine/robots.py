@@ -12,7 +12,7 @@ from skitter.clock import Clock
 from skitter.config.settings import Robots as RobotsSettings
 from skitter.errors import InvalidURLError
 from skitter.fetch.base import Fetch, Fetcher, FetchResult, fetch_once
-from skitter.politeness.robots import ALLOW_ALL, RobotsRules, read_robots
+from skitter.politeness.robots import RobotsRules, read_robots
 from skitter.urls.normalize import host_of, normalize
 
 __all__ = ["RobotsAnswer", "RobotsCache"]
@@ -98,9 +98,7 @@ class RobotsCache:
     def _judge(self, result: FetchResult) -> RobotsAnswer:
         now = self._clock.monotonic()
         if result.error is None and result.status_code is not None:
-            rules = read_robots(
-                result.status_code, result.body, self._settings.user_agent_token
-            )
+            rules = read_robots(result.status_code, result.body, self._settings.user_agent_token)
             if rules is not None:
                 return RobotsAnswer(rules=rules, expires_at=now + self._settings.ttl_s)
             problem = f"robots.txt answered {result.status_code}"

@@ -321,14 +321,14 @@ class Worker:
         """Read the page. One that we cannot cope with fails alone."""
         selector, now_s = self._selectors[lease.job], self._clock.time()
         try:
-            return process(lease, result, judgement, selector, self._settings, now_s)
-        except Exception as error:
+            return process(lease, result, judgement, selector, settings=self._settings, now_s=now_s)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the crawl goes on
             _log.exception("page.failed", url=lease.request.url)
             failure = Judgement(
                 outcome=Outcome.FAILED, error=f"{ErrorCode.INTERNAL.value}: {error!r}"
             )
             broken = replace(result, error=ErrorCode.INTERNAL, head=(), body=b"")
-            return process(lease, broken, failure, selector, self._settings, now_s)
+            return process(lease, broken, failure, selector, settings=self._settings, now_s=now_s)
 
     def _on_written(self, results: Sequence[Result]) -> None:
         records = []

@@ -122,8 +122,7 @@ class _Walk:
         if not name or name in _VOID:
             return
         self._open.append(name)
-        if len(self._open) > self.deepest:
-            self.deepest = len(self._open)
+        self.deepest = max(self.deepest, len(self._open))
         if name in _FORMATTING:
             self._formatting += 1
             self.most_formatting = max(self.most_formatting, self._formatting)

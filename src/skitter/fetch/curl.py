@@ -241,7 +241,7 @@ class _Transfer:
     def _on_send(self, *_connection: object) -> int:
         self._sent_at = self._monotonic()
         self._sent(self._sent_at)
-        return pycurl.PREREQFUNC_OK
+        return 0  # PREREQFUNC_OK
 
     def _open_socket(
         self, _purpose: int, target: tuple[int, int, int, Sequence[object]]
@@ -249,5 +249,5 @@ class _Transfer:
         family, kind, protocol, address = target
         if not self._guard.permits(self._fetch.host, str(address[0])):
             self._forbidden = True
-            return pycurl.SOCKET_BAD
+            return -1  # SOCKET_BAD
         return socket.socket(family, kind, protocol)

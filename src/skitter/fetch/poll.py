@@ -72,7 +72,7 @@ class SelectorPoll:
         self._selector = selectors.DefaultSelector()
 
     def fileno(self) -> int:
-        return int(self._selector.fileno())  # type: ignore[attr-defined]
+        return self._selector.fileno()
 
     def watch(self, fd: int, what: int) -> None:
         events = selectors.EVENT_READ if what & pycurl.POLL_IN else 0

@@ -47,14 +47,10 @@ _BOOST = 10
 _RETRY_COST = 10
 
 
-# The verbs are described where they are promised, in base.py.
-# ruff: noqa: D102
-
-
 class SqliteFrontier:
     """See `skitter.frontier.base.Frontier` for the contract of each verb."""
 
-    def __init__(  # noqa: PLR0913 - every one a keyword
+    def __init__(
         self,
         path: Path,
         *,
@@ -63,8 +59,10 @@ class SqliteFrontier:
         backoff: BackoffPolicy,
         lease_s: float = 30.0,
         random: Callable[[], float] | None = None,
+        read_only: bool = False,
     ) -> None:
-        self._db = Database(path, read_schema("skitter.frontier"), FRONTIER_FORMAT)
+        schema = read_schema("skitter.frontier")
+        self._db = Database(path, schema, FRONTIER_FORMAT, read_only=read_only)
         self._clock = clock
         self._default_rate = default_rate
         self._backoff = backoff
@@ -74,10 +72,11 @@ class SqliteFrontier:
         self._board = Board(self._stored.refill)
         self._jobs: dict[str, Job] = {}
         self._broken: BaseException | None = None
-        self._read_jobs()
-        self._last_request, self._last_token = self._stored.last_numbers()
-        self._deadlines = self._stored.deadlines()
-        self._stored.fill(self._board)
+        with self._db.snapshot():
+            self._read_jobs()
+            self._last_request, self._last_token = self._stored.last_numbers()
+            self._deadlines = self._stored.deadlines()
+            self._stored.fill(self._board)
 
     # Jobs
 

@@ -25,7 +25,7 @@ class SimServer:
     `keep_log=False` nowhere. The port is taken, and the web known, as soon as it is made.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         options: SimOptions,
         *,

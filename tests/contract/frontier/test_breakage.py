@@ -33,7 +33,7 @@ def test_a_lease_that_is_completed_while_it_is_reaped_ends_once(stage: Stage) ->
     stage.clock.turn(LEASE_S)
 
     async def play(frontier: Frontier) -> tuple[list[str], int]:
-        # `extend` occupies the storage, so that both wait for it together.
+        # `add` occupies the storage, so that the others wait for it together.
         _, verdicts, reaped = await asyncio.gather(
             frontier.add("job", [page("x")]), frontier.complete("w", [done]), frontier.reap()
         )

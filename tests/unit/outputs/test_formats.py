@@ -110,7 +110,7 @@ def test_csv_text_is_never_a_formula(crawl: Crawl, start: str) -> None:
     assert row["elapsed_ms"] == "-5"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(title=st.text(), body=st.binary())
 def test_any_text_survives_csv_and_jsonl(crawl: Crawl, title: str, body: bytes) -> None:
     page = crawl.page("a", body, title=title)
