@@ -38,4 +38,4 @@ class SystemClock:
 
 def timestamp(epoch_s: float) -> str:
     """UTC ISO-8601 with microseconds and no zone, the form every record carries."""
-    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
+    return datetime.fromtimestamp(epoch_s, UTC).isoformat(timespec="microseconds")[:-6]

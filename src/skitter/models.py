@@ -1,4 +1,7 @@
-"""The frozen values that cross borders. Nothing here does I/O or reads the time."""
+"""The frozen values that cross borders. Nothing here does I/O or reads the time.
+
+`gc=False`: made by the thousand, can hold no cycles, so the garbage collector need not look.
+"""
 
 from enum import StrEnum
 from typing import Literal
@@ -118,7 +121,7 @@ class JobSpec(Struct, frozen=True, kw_only=True, omit_defaults=False):
     user_agent: str | None = None
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class Request(Struct, frozen=True, kw_only=True, gc=False):
     """One URL of a job, as the frontier keeps it."""
 
     url: str
@@ -139,7 +142,7 @@ class Request(Struct, frozen=True, kw_only=True):
     generation: int = 0
 
 
-class Lease(Struct, frozen=True, kw_only=True):
+class Lease(Struct, frozen=True, kw_only=True, gc=False):
     """A request handed to one worker. Only the holder of `token` may complete it."""
 
     #: Fencing token: grows with every lease ever given, never reused.
@@ -166,7 +169,7 @@ class Grant(Struct, frozen=True, kw_only=True):
     next_due_s: float | None = None
 
 
-class Completion(Struct, frozen=True, kw_only=True):
+class Completion(Struct, frozen=True, kw_only=True, gc=False):
     """What became of a lease, and the requests its page led to."""
 
     token: int
@@ -206,14 +209,14 @@ class JobCounts(Struct, frozen=True, kw_only=True):
         return self.done + self.failed + self.redirected + sum(self.dropped.values())
 
 
-class Link(Struct, frozen=True):
+class Link(Struct, frozen=True, gc=False):
     """A link of a page, as records carry it."""
 
     url: str
     text: str
 
 
-class Location(Struct, frozen=True):
+class Location(Struct, frozen=True, gc=False):
     """Where a page is stored: a gzip member of its own within a segment."""
 
     segment: str
@@ -221,7 +224,7 @@ class Location(Struct, frozen=True):
     length: int
 
 
-class Record(Struct, frozen=True, kw_only=True):
+class Record(Struct, frozen=True, kw_only=True, gc=False):
     """What we output for a request; field order is the order in JSONL and CSV."""
 
     id: str

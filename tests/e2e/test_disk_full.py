@@ -41,7 +41,7 @@ def test_a_full_disk_interrupts_and_room_lets_it_go_on(
             done = run_crawl(tmp_path, *arguments, stdin=sim.stdin)
             assert (done.code, done.out) == (3, ""), done.err
             (line,) = done.err.splitlines()
-            assert line.startswith("skitter: error: no space left for ")
+            assert line.startswith("skitter: error: no space left ")
         grow = ["mount", "-o", "remount,size=200m", str(small_disk)]
         subprocess.run(grow, check=True)
         done = run_crawl(tmp_path, *arguments, stdin=sim.stdin)

@@ -42,7 +42,7 @@ class Finished(Struct, frozen=True, kw_only=True):
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's own, without what would configure a crawl."""
+    """Ours, without what would configure a crawl."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
     return kept | {"SKITTER_FETCH__CONTACT": "tests@example.com"} | dict(extra or {})
 

@@ -42,10 +42,15 @@ class Simulation(Struct, frozen=True, kw_only=True):
         """How many requests are in the log, which is a moment behind."""
         return self.log_path.read_bytes().count(b"\n")
 
+    def stop(self) -> None:
+        """End the server, which then writes the rest of its log; safe to call twice."""
+        if self.process.returncode is None:
+            self.process.terminate()
+            self.process.communicate()
+
     def log(self) -> list[Access]:
         """Every request so far; ends the server, since only then all are written."""
-        self.process.terminate()
-        self.process.communicate()
+        self.stop()
         lines = self.log_path.read_bytes().splitlines()
         return [msgspec.json.decode(line, type=Access) for line in lines]
 
@@ -60,17 +65,16 @@ def simulated_web(folder: Path, *options: str) -> Iterator[Simulation]:
     log, manifest = folder / "access.jsonl", folder / "manifest.jsonl"
     command = [SKITTER, "sim", "--json", "--log", str(log), "--manifest", str(manifest), *options]
     process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    where = json.loads(process.stdout.readline())
+    sim = Simulation(
+        resolve=where["resolve"],
+        seeds=where["seeds"],
+        log_path=log,
+        manifest_path=manifest,
+        process=process,
+    )
     try:
-        assert process.stdout is not None
-        where = json.loads(process.stdout.readline())
-        yield Simulation(
-            resolve=where["resolve"],
-            seeds=where["seeds"],
-            log_path=log,
-            manifest_path=manifest,
-            process=process,
-        )
+        yield sim
     finally:
-        if process.poll() is None:
-            process.terminate()
-            process.communicate()
+        sim.stop()

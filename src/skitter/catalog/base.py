@@ -14,7 +14,7 @@ from skitter.models import Location, Record
 __all__ = ["Append", "Catalog", "Page", "SavedOutput"]
 
 
-class Page(Struct, frozen=True, kw_only=True):
+class Page(Struct, frozen=True, kw_only=True, gc=False):
     """A record on its way into the catalog, or read back from it."""
 
     record: Record

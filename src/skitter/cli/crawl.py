@@ -31,7 +31,7 @@ from skitter.engine.crawl import Crawl, Summary, is_finished, open_job, summaris
 from skitter.engine.hooks import Hooks
 from skitter.engine.progress import Progress
 from skitter.engine.worker import Worker
-from skitter.errors import UsageError
+from skitter.errors import SkitterError, UsageError
 from skitter.frontier.base import JobInfo
 from skitter.models import JobSpec, JobState, Scope
 from skitter.outputs.base import OutputFile, parse_outputs
@@ -169,7 +169,12 @@ def crawl(invocation: Invocation, /, **flags: Any) -> int:  # noqa: ANN401 - as 
             "skitter: set fetch.contact or SKITTER_FETCH__CONTACT so that webmasters can reach you",
             err=True,
         )
-    return asyncio.run(_run(options))
+    # Before and after the crawl itself both signals just end the run, cleaning up on the way.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return asyncio.run(_run(options))
+    except ExceptionGroup as group:
+        raise _cause(group) from group
 
 
 def _options(invocation: Invocation, flags: dict[str, Any]) -> Options:
@@ -214,6 +219,14 @@ def _options(invocation: Invocation, flags: dict[str, Any]) -> Options:
         json=flags["as_json"],
         command=shlex.join(["skitter", *sys.argv[1:]]),
     )
+
+
+def _cause(group: ExceptionGroup) -> Exception:
+    """What ended the run: one of our errors if there is any, else the first of the others."""
+    error: Exception = group.subgroup(SkitterError) or group
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _checked(value: str | None, flag: str) -> str | None:
@@ -300,3 +313,4 @@ def _interruptible(run: Crawl, view: View) -> Iterator[None]:
     finally:
         for number in signals:
             loop.remove_signal_handler(number)
+            signal.signal(number, signal.default_int_handler)

@@ -73,12 +73,6 @@ def say_summary(summary: Summary, command: str, *, finished_before: bool) -> Non
     click.echo(f"  {summary.data}  (skitter show URL, skitter export, skitter jobs show)")
     if summary.state is JobState.PAUSED:
         click.secho(f"Interrupted. To go on: {command}", bold=True)
-    elif summary.accepted and summary.failed == summary.accepted:
-        click.secho(
-            "Warning: every request failed; `skitter export` lists the errors.",
-            fg="yellow",
-            err=True,
-        )
 
 
 def warn_of_failure(summary: Summary) -> None:

@@ -44,7 +44,7 @@ _MAX_SITEMAP_LEVEL = 3
 _EMPTY_HEADERS: Headers = {}
 
 
-class Processed(Struct, frozen=True, kw_only=True):
+class Processed(Struct, frozen=True, kw_only=True, gc=False):
     """A page ready for store, catalog and frontier."""
 
     record: Record
@@ -53,7 +53,7 @@ class Processed(Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-class _Own(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _Own(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The fields of a record that its WARC record cannot tell; see `StoredPage.fields`."""
 
     crawlid: str

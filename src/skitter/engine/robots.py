@@ -5,6 +5,7 @@ cannot be had; where there never was one, the origin's requests fail.
 """
 
 import asyncio
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -20,6 +21,8 @@ __all__ = ["RobotsAnswer", "RobotsCache"]
 #: RFC 9309 2.3.1.2: at least five hops should be followed.
 _MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
+#: URL -> its header lines: a hop to another origin must not carry this one's credentials.
+HeadersFor = Callable[[str], tuple[str, ...]]
 #: Origins remembered; the oldest are asked again.
 _MAX_ORIGINS = 100_000
 
@@ -49,15 +52,15 @@ class RobotsCache:
             return None
         return answer
 
-    async def load(self, origin: str, headers: tuple[str, ...]) -> RobotsAnswer:
+    async def load(self, origin: str, headers_for: HeadersFor) -> RobotsAnswer:
         """Fetch the origin's robots.txt, with its own retries."""
-        result = await self._fetch(origin, headers)
+        result = await self._fetch(origin, headers_for)
         answer = self._judge(result)
         for _ in range(self._settings.retries):
             if answer.rules is not None or answer.forbidden:
                 break
             await asyncio.sleep(self._settings.retry_delay_s)
-            result = await self._fetch(origin, headers)
+            result = await self._fetch(origin, headers_for)
             answer = self._judge(result)
         return self._remember(origin, answer)
 
@@ -71,9 +74,9 @@ class RobotsCache:
         self._answers[origin] = answer
         return answer
 
-    async def _fetch(self, origin: str, headers: tuple[str, ...]) -> FetchResult:
+    async def _fetch(self, origin: str, headers_for: HeadersFor) -> FetchResult:
         url = f"{origin}/robots.txt"
-        result = await self._fetch_hop(url, headers)
+        result = await self._fetch_hop(url, headers_for(url))
         for _ in range(_MAX_REDIRECTS):
             if result.error is not None or result.status_code not in _REDIRECTS:
                 break
@@ -82,7 +85,7 @@ class RobotsCache:
             except InvalidURLError:
                 break
             url = target
-            result = await self._fetch_hop(url, headers)
+            result = await self._fetch_hop(url, headers_for(url))
         return result
 
     async def _fetch_hop(self, url: str, headers: tuple[str, ...]) -> FetchResult:

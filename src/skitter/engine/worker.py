@@ -217,7 +217,7 @@ class Worker:
 
     async def _load_robots(self, origin: str, lease: Lease) -> None:
         plan = self._selectors[lease.job].plan
-        answer = await self._robots.load(origin, plan.headers_for(lease.request.url))
+        answer = await self._robots.load(origin, plan.headers_for)
         rules = answer.rules
         if rules is not None:
             self._note_crawl_delay(lease.request.domain, rules.crawl_delay_s)

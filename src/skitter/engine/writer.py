@@ -29,7 +29,7 @@ _STARVED_INTERVAL_S = 0.02
 _FULL_BYTES = 64 * 1024 * 1024
 
 
-class Result(Struct, frozen=True, kw_only=True):
+class Result(Struct, frozen=True, kw_only=True, gc=False):
     """What became of a lease. `page` is None when it will be tried again."""
 
     job: str

@@ -48,9 +48,9 @@ class LinkResolver:
     def resolve(self, base_url: str, anchors: Iterable[Anchor]) -> list[Anchor]:
         """(normalised URL, text) of each anchor in order, each URL once: its first text stays.
 
-        Links that cannot be resolved are left out and counted in `invalid`.
+        `base_url` is normalised, as `document_base` gives it. Links that cannot be resolved are
+        left out and counted in `invalid`.
         """
-        base_url = normalize(base_url)
         origin = origin_of(base_url)
         of_directory = self._memo(base_url.partition("?")[0].rpartition("/")[0] + "/")
         of_origin = self._memo(origin)

@@ -15,7 +15,7 @@ from skitter.models import ErrorCode
 __all__ = ["Fetch", "FetchResult", "Fetcher", "Sent", "fetch_once"]
 
 
-class Fetch(Struct, frozen=True, kw_only=True):
+class Fetch(Struct, frozen=True, kw_only=True, gc=False):
     """What to fetch. Redirects are never followed here."""
 
     url: str
@@ -26,7 +26,7 @@ class Fetch(Struct, frozen=True, kw_only=True):
     timeout_s: float
 
 
-class FetchResult(Struct, frozen=True, kw_only=True):
+class FetchResult(Struct, frozen=True, kw_only=True, gc=False):
     """What came back. Either `status_code` is set, or `error`, or both when a body broke off."""
 
     status_code: int | None = None

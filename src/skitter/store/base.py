@@ -10,7 +10,7 @@ from skitter.models import Location
 __all__ = ["Store", "StoredPage"]
 
 
-class StoredPage(Struct, frozen=True, kw_only=True):
+class StoredPage(Struct, frozen=True, kw_only=True, gc=False):
     """A page on its way into the store, or read back from it."""
 
     record_id: str

@@ -80,5 +80,5 @@ def test_memo_never_changes_a_result(pages: list[tuple[str, list[str]]]) -> None
     for base, hrefs in pages:
         expected = dict.fromkeys(plain(base, href) for href in hrefs)
         expected.pop(None, None)
-        resolved = resolver.resolve(base, [(href, "") for href in hrefs])
+        resolved = resolver.resolve(normalize(base), [(href, "") for href in hrefs])
         assert [url for url, _ in resolved] == list(expected)
