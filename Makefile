@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 URL ?=
+ROUNDS ?= 3
+PLOT ?=
 .DELETE_ON_ERROR:
 .PHONY: help crawl test lint types unit servers bench docs format clean
 
@@ -29,7 +31,7 @@ servers:
 	@tests/install-servers
 
 bench: $(VENV)/.installed-dev servers  ## Measure against other crawlers.
-	$(BIN)/python bench/run.py
+	$(BIN)/skitter bench --site jdk --rounds $(ROUNDS) $(if $(PLOT),--plot '$(PLOT)')
 
 docs: $(VENV)/.installed-dev  ## Write docs/reference/ from the code.
 	$(BIN)/python -m skitter.cli.reference docs/reference

@@ -157,6 +157,8 @@ class Lease(Struct, frozen=True, kw_only=True, gc=False):
     not_before_s: float = 0.0
     #: Least seconds between two sends to this domain; the holder also paces by its own last send.
     pace_s: float = 0.0
+    #: Most requests at once to this domain; 0: not said.
+    concurrency: int = 0
     #: Grows when the job's scope grew; a worker with an older copy asks for the job again.
     job_version: int = 0
 

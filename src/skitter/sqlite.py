@@ -30,7 +30,9 @@ Row = tuple[Any, ...]
 Parameters = Sequence[Any] | Mapping[str, Any]
 
 #: The write-ahead log is folded into the database after so many durable commits.
-_CHECKPOINT_EVERY = 64
+_CHECKPOINT_COMMITS = 64
+#: Or after so many changed rows: each may dirty a page or two of its own in the log.
+_CHECKPOINT_ROWS = 8_192
 
 
 class Database:
@@ -44,7 +46,8 @@ class Database:
         self.path = path
         self._read_only = read_only
         self._lock = asyncio.Lock()
-        self._commits = 0
+        #: Since the log was last folded in, and rows changed until then.
+        self._commits = self._folded_rows = 0
         self._durable = True
         with self._mapped():
             mode = "ro" if read_only else "rwc"
@@ -134,7 +137,10 @@ class Database:
     def _commit_durably(self) -> None:
         self._connection.commit()
         self._commits += 1
-        if self._commits % _CHECKPOINT_EVERY == 0:
+        rows = self._connection.total_changes - self._folded_rows
+        if self._commits >= _CHECKPOINT_COMMITS or rows >= _CHECKPOINT_ROWS:
+            self._commits = 0
+            self._folded_rows += rows
             self.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _close(self) -> None:

@@ -1,29 +1,51 @@
 """Settings -> concrete backends. The only importer of adapters."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from skitter.catalog.base import Append, Catalog
+from skitter.catalog.base import Catalog
 from skitter.catalog.sqlite import SqliteCatalog
 from skitter.clock import Clock, SystemClock
 from skitter.config.product import PRODUCT, VERSION
 from skitter.config.settings import Settings
+from skitter.engine.commit import Committer, LocalCommitter, RemoteCommitter
+from skitter.engine.coordinator import Coordinator
+from skitter.engine.fetchlog import FetchLog
+from skitter.engine.fleet import Fleet, FleetOptions
 from skitter.engine.folder import DataFolder
 from skitter.engine.hooks import Hooks
+from skitter.engine.logbook import LOG_FOLDER
+from skitter.engine.process import Child, run_child
+from skitter.engine.progress import Progress
+from skitter.engine.run import SoloRun
 from skitter.engine.worker import Worker
 from skitter.fetch.curl import CurlFetcher, CurlOptions
 from skitter.frontier.base import Frontier
+from skitter.frontier.remote import RemoteFrontier, frontier_verbs
 from skitter.frontier.sqlite import SqliteFrontier
+from skitter.outputs.base import OutputFile
+from skitter.outputs.set import OutputSet
 from skitter.politeness.backoff import BackoffPolicy
 from skitter.politeness.rates import Rate
+from skitter.rpc import Channel
 from skitter.store.base import Store
 from skitter.store.segments import SegmentStore
 from skitter.urls.address import AddressGuard, parse_networks
 
-__all__ = ["Backends", "make_worker", "open_backends"]
+__all__ = [
+    "Assignment",
+    "Backends",
+    "hold_folder",
+    "make_fleet",
+    "make_solo",
+    "open_backends",
+]
 
 
 class Backends(Struct, frozen=True, kw_only=True):
@@ -35,69 +57,190 @@ class Backends(Struct, frozen=True, kw_only=True):
     clock: Clock
 
 
+class Assignment(Struct, frozen=True, kw_only=True):
+    """What every process of a crawl needs to know."""
+
+    data: Path
+    settings: Settings
+    job: str
+    #: Hosts the operator typed, and addresses given for some (libcurl's entry -> addresses):
+    #: these may be on private networks.
+    hosts: frozenset[str]
+    resolve: dict[str, tuple[str, ...]]
+    outputs: tuple[OutputFile, ...]
+    include_body: bool
+    workers: int
+
+
+@contextmanager
+def hold_folder(data: Path) -> Iterator[DataFolder]:
+    """Make a data folder if need be and take it for this process and its children."""
+    folder = DataFolder(data)
+    folder.prepare()
+    folder.lock()
+    try:
+        yield folder
+    finally:
+        folder.unlock()
+
+
 @asynccontextmanager
 async def open_backends(
     data: Path, settings: Settings, *, writing: bool = False
 ) -> AsyncIterator[Backends]:
-    """Open a data folder; `writing` makes it if need be and takes it for this process alone."""
+    """Open a data folder to look at it or, `writing`, one that is held by `hold_folder`."""
     folder = DataFolder(data)
-    if writing:
-        folder.prepare()
-        folder.lock()
-    else:
-        folder.check()
+    folder.check()
     clock = SystemClock()
+    frontier = SqliteFrontier(
+        folder.frontier,
+        clock=clock,
+        default_rate=Rate.of_delay(settings.politeness.delay_s, settings.politeness.concurrency),
+        backoff=BackoffPolicy(
+            first_s=settings.backoff.first_s,
+            max_s=settings.backoff.max_s,
+            jitter=settings.backoff.jitter,
+            forgive_s=settings.backoff.forgive_s,
+        ),
+        lease_s=settings.frontier.lease_s,
+        read_only=not writing,
+    )
     try:
-        frontier = SqliteFrontier(
-            folder.frontier,
-            clock=clock,
-            default_rate=Rate.of_delay(
-                settings.politeness.delay_s, settings.politeness.concurrency
-            ),
-            backoff=BackoffPolicy(
-                first_s=settings.backoff.first_s,
-                max_s=settings.backoff.max_s,
-                jitter=settings.backoff.jitter,
-                forgive_s=settings.backoff.forgive_s,
-            ),
-            lease_s=settings.frontier.lease_s,
-            read_only=not writing,
-        )
         catalog = SqliteCatalog(folder.catalog, read_only=not writing)
-        store = SegmentStore(
-            folder.segments,
-            clock=clock,
-            software=f"{PRODUCT}/{VERSION}",
-            segment_bytes=settings.store.segment_bytes,
-        )
+        store = _store(folder, settings, clock)
         try:
             yield Backends(frontier=frontier, catalog=catalog, store=store, clock=clock)
         finally:
             await store.aclose()
             await catalog.aclose()
-            await frontier.aclose()
     finally:
-        folder.unlock()
+        await frontier.aclose()
 
 
-def make_worker(
-    backends: Backends,
-    settings: Settings,
+def make_solo(backends: Backends, work: Assignment, outputs: OutputSet) -> SoloRun:
+    """A run with one worker, everything in this process."""
+    progress = Progress(work.job, backends.clock, work.settings.fetch.concurrency)
+    committer = LocalCommitter(backends.frontier, backends.catalog, outputs.append, progress.count)
+    worker = _worker("worker-1", backends.frontier, committer, backends.store, work)
+    return SoloRun(work.job, frontier=backends.frontier, worker=worker, progress=progress)
+
+
+def make_fleet(work: Assignment, sockets: Path, say: Callable[[str], None]) -> Fleet:
+    """A run with a coordinator and workers in processes of their own."""
+    options = FleetOptions(
+        workers=work.workers,
+        dead_after_s=work.settings.frontier.lease_s,
+        control=sockets / "control",
+        socket=sockets / "coordinator",
+    )
+    share = max(1, -(-work.settings.fetch.concurrency // work.workers))
+    settings = replace(work.settings, fetch=replace(work.settings.fetch, concurrency=share))
+    each = replace(work, settings=settings)
+    return Fleet(
+        options,
+        start_coordinator=lambda: Child("coordinator", coordinate, work, options.socket),
+        start_worker=lambda name, place: Child(
+            f"worker-{place}", work_remotely, each, options.socket, name, place
+        ),
+        clock=SystemClock(),
+        say=say,
+    )
+
+
+def coordinate(work: Assignment, socket: Path) -> None:
+    """The coordinator's process."""
+
+    async def main(stop: asyncio.Event) -> None:
+        async with open_backends(work.data, work.settings, writing=True) as backends:
+            outputs = OutputSet(work.outputs, clock=backends.clock, include_body=work.include_body)
+            await outputs.prepare(backends.catalog, backends.store, work.job)
+            progress = Progress(work.job, backends.clock, work.settings.fetch.concurrency)
+            coordinator = Coordinator(
+                work.job,
+                frontier=backends.frontier,
+                committer=LocalCommitter(
+                    backends.frontier, backends.catalog, outputs.append, progress.count
+                ),
+                progress=progress,
+                verbs=frontier_verbs(backends.frontier),
+                socket=socket,
+                clock=backends.clock,
+            )
+            await _until(stop, coordinator.run())
+            outputs.close()
+
+    run_child(main)
+
+
+def work_remotely(work: Assignment, socket: Path, name: str, place: str) -> None:
+    """A worker's process."""
+
+    async def main(stop: asyncio.Event) -> None:
+        def pushed(_verb: str) -> None:
+            worker.wake()
+
+        async def greet() -> None:
+            await worker.greet(channel)
+
+        channel = Channel(socket, pushed=pushed, greet=greet)
+        folder = DataFolder(work.data)
+        clock = SystemClock()
+        store = _store(folder, work.settings, clock, series=f"w{place}-")
+        worker = _worker(
+            name, RemoteFrontier(channel), RemoteCommitter(channel), store, work, place=place
+        )
+        talking = asyncio.ensure_future(channel.run())
+        stopping = asyncio.ensure_future(stop.wait())
+        stopping.add_done_callback(lambda _task: worker.drain())
+        try:
+            await worker.run()
+        finally:
+            stopping.cancel()
+            talking.cancel()
+            await worker.aclose()
+            await store.aclose()
+
+    run_child(main)
+
+
+async def _until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Run `work` until it is told to stop; its own failure is raised."""
+    task = asyncio.ensure_future(work)
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if task.done():
+        task.result()
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+def _store(folder: DataFolder, settings: Settings, clock: Clock, series: str = "") -> SegmentStore:
+    return SegmentStore(
+        folder.segments,
+        clock=clock,
+        software=f"{PRODUCT}/{VERSION}",
+        segment_bytes=settings.store.segment_bytes,
+        series=series,
+    )
+
+
+def _worker(
+    name: str,
+    frontier: Frontier,
+    committer: Committer,
+    store: Store,
+    work: Assignment,
     *,
-    hosts: Iterable[str],
-    resolve: Mapping[str, tuple[str, ...]],
-    append: Append,
-    hooks: Hooks,
+    place: str | None = None,
 ) -> Worker:
-    """A worker that fetches with libcurl.
-
-    `hosts` are those the operator typed and `resolve` the addresses given for some (libcurl's
-    entry -> its addresses): both may be on private networks.
-    """
+    """A worker that fetches with libcurl; one with a `place` has to reckon with being cut off."""
+    settings, clock = work.settings, SystemClock()
     guard = AddressGuard(
         allow_networks=parse_networks(settings.security.allow_networks, "security.allow_networks"),
-        allow_hosts=hosts,
-        allow_addresses=[address for addresses in resolve.values() for address in addresses],
+        allow_hosts=work.hosts,
+        allow_addresses=[a for addresses in work.resolve.values() for a in addresses],
     )
     options = CurlOptions(
         connect_timeout_s=settings.fetch.connect_timeout_s,
@@ -105,16 +248,24 @@ def make_worker(
         min_rate_bytes_s=settings.fetch.min_rate_bytes_s,
         min_rate_window_s=settings.fetch.min_rate_window_s,
         http2=settings.fetch.http2,
-        resolve=tuple(resolve),
+        resolve=tuple(work.resolve),
+    )
+    log = FetchLog(
+        work.data / LOG_FOLDER,
+        f"worker-{place or 1}",
+        clock=clock,
+        agent=settings.robots.user_agent_token,
+        call_later=asyncio.get_running_loop().call_later,
     )
     return Worker(
-        "worker-1",
-        frontier=backends.frontier,
-        fetcher=CurlFetcher(guard, options, backends.clock),
-        catalog=backends.catalog,
-        store=backends.store,
-        append=append,
-        clock=backends.clock,
+        name,
+        frontier=frontier,
+        fetcher=CurlFetcher(guard, options, clock),
+        committer=committer,
+        store=store,
+        clock=clock,
         settings=settings,
-        hooks=hooks,
+        hooks=Hooks([log]),
+        keeps_body=work.include_body,
+        max_silence_s=settings.frontier.lease_s * 2 / 3 if place else None,
     )

@@ -28,6 +28,7 @@ ALLOWED = {
     **dict.fromkeys(DATABASE, GROUND | DATABASE),
     **dict.fromkeys(FAMILIES, GROUND | PURE | DATABASE),
     "sim": GROUND | PURE,
+    "bench": GROUND | PURE | {"sim"},
     "outputs": GROUND | PURE | {"catalog", "store"},
     "engine": BELOW_ENGINE,
     "control": BELOW_ENGINE,
@@ -48,9 +49,12 @@ ADAPTERS = {
 
 #: Driver -> the only modules or packages that may import it.
 DRIVERS = {
+    "crawlee": {"crawlee"},
+    "matplotlib": {"plot"},
     "pyarrow": {"parquet"},
     "pycurl": {"fetch", "bench"},
     "rich": {"cli"},
+    "scrapy": {"scrapy"},
 }
 
 MAX_LINES = 400

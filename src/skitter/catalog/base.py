@@ -5,24 +5,70 @@ crash between the catalog's commit and the frontier's) changes nothing.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
+import msgspec
 from msgspec import Struct
 
-from skitter.models import Location, Record
+from skitter.models import Location, Outcome, Record
 
-__all__ = ["Append", "Catalog", "Page", "SavedOutput"]
+__all__ = ["Append", "Catalog", "Page", "RecordHead", "SavedOutput"]
+
+
+class RecordHead(Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of a record by which it is found and counted; JSON of a whole one decodes."""
+
+    id: str
+    url: str
+    outcome: Outcome
+    status_code: int | None
+    error: str | None
+    timestamp: str
+    depth: int
+    length: int
+    elapsed_ms: int
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_head = msgspec.json.Decoder(RecordHead).decode
+_decode_record = msgspec.json.Decoder(Record).decode
 
 
 class Page(Struct, frozen=True, kw_only=True, gc=False):
     """A record on its way into the catalog, or read back from it."""
 
-    record: Record
-    #: The record as one line of JSON, without body.
+    head: RecordHead
+    #: The whole record as one line of JSON, without body.
     line: bytes
-    location: Location | None
+    location: Location | None = None
     #: Decoded body; only on the way in, for outputs that want it.
     body: bytes = b""
+
+    @classmethod
+    def of(cls, record: Record, location: Location | None = None, body: bytes = b"") -> Self:
+        """The page of a record that is at hand."""
+        head = RecordHead(
+            id=record.id,
+            url=record.url,
+            outcome=record.outcome,
+            status_code=record.status_code,
+            error=record.error,
+            timestamp=record.timestamp,
+            depth=record.depth,
+            length=record.length,
+            elapsed_ms=record.elapsed_ms,
+        )
+        return cls(head=head, line=_encode(record), location=location, body=body)
+
+    @classmethod
+    def of_line(cls, line: bytes, location: Location | None) -> Self:
+        """The page of a stored line; one that is no record is a `msgspec.MsgspecError`."""
+        return cls(head=_decode_head(line), line=line, location=location)
+
+    @property
+    def record(self) -> Record:
+        """The whole record, links included: decoded anew each time."""
+        return _decode_record(self.line)
 
 
 class SavedOutput(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from isal import isal_zlib
 
 from skitter.catalog.base import Append, Page, SavedOutput
 from skitter.errors import DataFolderDamagedError
-from skitter.models import Location, Record
+from skitter.models import Location
 from skitter.sql import read_schema, read_statements
 from skitter.sqlite import Database
 
@@ -32,7 +32,6 @@ class SqliteCatalog:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         schema = read_schema("skitter.catalog")
         self._db = Database(path, schema, CATALOG_FORMAT, read_only=read_only)
-        self._decoder = msgspec.json.Decoder(Record)
 
     async def add(self, job: str, pages: Sequence[Page], append: Append) -> None:
         async with self._db.transaction():
@@ -70,14 +69,14 @@ class SqliteCatalog:
 
     def _new(self, job_id: int, pages: Sequence[Page]) -> list[Page]:
         """Pages whose id is not in the catalog and was not met before in this batch."""
-        ids = [bytes.fromhex(page.record.id) for page in pages]
+        ids = [bytes.fromhex(page.head.id) for page in pages]
         marks = ",".join("?" * len(ids))
         statement = f"SELECT record_id FROM page WHERE job = ? AND record_id IN ({marks})"  # noqa: S608  (only question marks are put in)
         seen = {row[0].hex() for row in self._db.query(statement, (job_id, *ids))}
         new = []
         for page in pages:
-            if page.record.id not in seen:
-                seen.add(page.record.id)
+            if page.head.id not in seen:
+                seen.add(page.head.id)
                 new.append(page)
         return new
 
@@ -100,17 +99,15 @@ class SqliteCatalog:
     def _page(self, row: tuple[Any, ...]) -> Page:
         segment, offset, size, packed = row
         try:
-            line = isal_zlib.decompress(packed)
-            record = self._decoder.decode(line)
+            location = Location(segment, offset, size) if segment else None
+            return Page.of_line(isal_zlib.decompress(packed), location)
         except _DAMAGE as error:
             message = f"{self._db.path} is damaged ({error}): restore it from a copy"
             raise DataFolderDamagedError(message) from error
-        location = Location(segment, offset, size) if segment else None
-        return Page(record=record, line=line, location=location)
 
 
 def _row(job_id: int, page: Page) -> tuple[Any, ...]:
-    record, location = page.record, page.location
+    record, location = page.head, page.location
     return (
         job_id,
         bytes.fromhex(record.id),

@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import os
 import shlex
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,16 +29,22 @@ from skitter.cli.invocation import Invocation
 from skitter.cli.live import View, make_view
 from skitter.cli.options import examples
 from skitter.config.settings import Settings
-from skitter.engine.crawl import Crawl, Summary, is_finished, open_job, summarise
-from skitter.engine.hooks import Hooks
-from skitter.engine.progress import Progress
-from skitter.engine.worker import Worker
+from skitter.engine.crawl import Stopwatch, Summary, begin, end, is_finished, open_job, summarise
+from skitter.engine.folder import announced
+from skitter.engine.run import Run
 from skitter.errors import SkitterError, UsageError
 from skitter.frontier.base import JobInfo
 from skitter.models import JobSpec, JobState, Scope
 from skitter.outputs.base import OutputFile, parse_outputs
 from skitter.outputs.set import OutputSet
-from skitter.wiring import Backends, make_worker, open_backends
+from skitter.wiring import (
+    Assignment,
+    Backends,
+    hold_folder,
+    make_fleet,
+    make_solo,
+    open_backends,
+)
 
 __all__ = ["crawl"]
 
@@ -50,6 +58,7 @@ class Options(Struct, frozen=True, kw_only=True):
     settings: Settings
     resolve: tuple[Resolve, ...]
     max_pages: int | None
+    workers: int
     data: Path
     outputs: tuple[OutputFile, ...]
     body: bool
@@ -108,11 +117,9 @@ class Options(Struct, frozen=True, kw_only=True):
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
+    type=click.IntRange(min=1, max=256),
     metavar="N",
-    help="Worker processes.",
+    help="Worker processes; 1 works inside the command itself.  [default: one per core]",
 )
 @click.option("--sitemaps", is_flag=True, help="Read the seeds' sitemaps too.")
 @click.option(
@@ -178,9 +185,6 @@ def crawl(invocation: Invocation, /, **flags: Any) -> int:  # noqa: ANN401 - as 
 
 
 def _options(invocation: Invocation, flags: dict[str, Any]) -> Options:
-    if flags["workers"] > 1:
-        message = "--workers: only 1 is supported in this version"
-        raise UsageError(message)
     settings = invocation.load(
         {
             "politeness.delay_s": flags["delay"],
@@ -213,6 +217,7 @@ def _options(invocation: Invocation, flags: dict[str, Any]) -> Options:
         settings=settings,
         resolve=tuple(parse_resolve(text) for text in flags["resolve"]),
         max_pages=flags["max_pages"],
+        workers=flags["workers"] or os.cpu_count() or 1,
         data=flags["data"],
         outputs=parse_outputs(flags["output"]),
         body=flags["body"],
@@ -234,17 +239,19 @@ def _checked(value: str | None, flag: str) -> str | None:
 
 
 async def _run(options: Options) -> int:
-    job = options.job
-    async with open_backends(options.data, options.settings, writing=True) as backends:
-        info = await open_job(backends.frontier, job.name, job.job_id, job.spec, options.max_pages)
-        outputs = OutputSet(options.outputs, clock=backends.clock, include_body=options.body)
-        with contextlib.closing(outputs):
-            await outputs.prepare(backends.catalog, backends.store, job.name)
+    with hold_folder(options.data):
+        async with open_backends(options.data, options.settings, writing=True) as backends:
+            info = await _open(options, backends)
+            watch = Stopwatch(backends.clock, info)
             fresh = info.state is not JobState.FINISHED or not is_finished(info)
-            summary = (
-                await _crawl(options, info, backends, outputs) if fresh else _no_run(options, info)
-            )
-            await outputs.finish(backends.catalog, backends.store, job.name)
+            if fresh:
+                await begin(backends.frontier, info)
+                if options.workers == 1:
+                    await _crawl_alone(options, backends)
+        if fresh and options.workers > 1:
+            await _crawl_together(options)
+        async with open_backends(options.data, options.settings, writing=True) as backends:
+            summary = await _close(options, backends, watch, fresh=fresh)
     if options.json:
         sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
     else:
@@ -253,7 +260,22 @@ async def _run(options: Options) -> int:
     return 0 if summary.state is JobState.FINISHED else EXIT_INTERRUPTED
 
 
-def _no_run(options: Options, info: JobInfo) -> Summary:
+async def _open(options: Options, backends: Backends) -> JobInfo:
+    """The job, with its output files as long as they should be."""
+    job = options.job
+    info = await open_job(backends.frontier, job.name, job.job_id, job.spec, options.max_pages)
+    with contextlib.closing(_outputs(options, backends)) as outputs:
+        await outputs.prepare(backends.catalog, backends.store, job.name)
+    return info
+
+
+async def _close(options: Options, backends: Backends, watch: Stopwatch, *, fresh: bool) -> Summary:
+    """Settle the job's state and write the files that are written whole."""
+    name = options.job.name
+    info = await end(backends.frontier, name)
+    await _outputs(options, backends).finish(backends.catalog, backends.store, name)
+    if fresh:
+        return watch.summary(info, **_places(options))
     return summarise(info, seconds=0.0, cpu_seconds=0.0, new_pages=0, **_places(options))
 
 
@@ -261,39 +283,59 @@ def _places(options: Options) -> dict[str, Any]:
     return {"data": str(options.data), "outputs": [str(output.path) for output in options.outputs]}
 
 
-async def _crawl(
-    options: Options, info: JobInfo, backends: Backends, outputs: OutputSet
-) -> Summary:
-    """Run the job under a live view until it is finished or interrupted."""
-    progress = Progress(options.job.name, backends.clock, options.settings.fetch.concurrency)
-    worker = make_worker(
-        backends,
-        options.settings,
+def _outputs(options: Options, backends: Backends) -> OutputSet:
+    return OutputSet(options.outputs, clock=backends.clock, include_body=options.body)
+
+
+def _assignment(options: Options) -> Assignment:
+    return Assignment(
+        data=options.data,
+        settings=options.settings,
+        job=options.job.name,
         hosts=options.job.hosts,
         resolve={resolve.entry: resolve.addresses for resolve in options.resolve},
-        append=outputs.append,
-        hooks=Hooks([progress]),
+        outputs=options.outputs,
+        include_body=options.body,
+        workers=options.workers,
     )
-    run = Crawl(info, frontier=backends.frontier, worker=worker, clock=backends.clock)
-    with make_view(options.job.name) as view, _interruptible(run, view):
+
+
+async def _crawl_alone(options: Options, backends: Backends) -> None:
+    with contextlib.closing(_outputs(options, backends)) as outputs:
+        await outputs.prepare(backends.catalog, backends.store, options.job.name)
+        with make_view(options.job.name) as view:
+            await _watched(make_solo(backends, _assignment(options), outputs), view)
+
+
+async def _crawl_together(options: Options) -> None:
+    # Not in the data folder: the path of a socket may have 107 bytes.
+    with (
+        tempfile.TemporaryDirectory(prefix="skitter-") as sockets,
+        announced(options.data, Path(sockets)),
+        make_view(options.job.name) as view,
+    ):
+        await _watched(make_fleet(_assignment(options), Path(sockets), view.say), view)
+
+
+async def _watched(run: Run, view: View) -> None:
+    """Run under a live view until finished or interrupted."""
+    with _interruptible(run, view):
         async with asyncio.TaskGroup() as group:
-            showing = group.create_task(_show(view, progress, backends, worker))
+            showing = group.create_task(_show(view, run))
             await run.run()
             showing.cancel()
-    await worker.aclose()
-    return await run.summary(**_places(options))
 
 
-async def _show(view: View, progress: Progress, backends: Backends, worker: Worker) -> None:
+async def _show(view: View, run: Run) -> None:
     while True:
         await asyncio.sleep(view.interval_s)
-        snapshot = await progress.snapshot(backends.frontier, worker.in_flight)
+        snapshot = await run.snapshot()
         if snapshot is not None:
             view.update(snapshot)
 
 
 @contextlib.contextmanager
-def _interruptible(run: Crawl, view: View) -> Iterator[None]:
+def _interruptible(run: Run, view: View) -> Iterator[None]:
     """Ctrl+C once: finish what is in flight. Twice: stop at once. SIGTERM likewise."""
     loop = asyncio.get_running_loop()
     pressed = 0

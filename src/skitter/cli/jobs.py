@@ -14,11 +14,12 @@ from skitter.cli.invocation import Invocation
 from skitter.cli.options import examples
 from skitter.cli.reading import choose_job, data_option, job_option
 from skitter.clock import timestamp
+from skitter.config.settings import Settings
 from skitter.engine.folder import DataFolder
 from skitter.errors import UsageError
 from skitter.frontier.base import JobInfo
 from skitter.models import DropReason, JobSpec, JobState
-from skitter.wiring import open_backends
+from skitter.wiring import hold_folder, open_backends
 
 __all__ = ["jobs"]
 
@@ -134,7 +135,13 @@ async def _details(invocation: Invocation, data: Path, name: str | None) -> _Job
 
 async def _delete(invocation: Invocation, data: Path, name: str) -> JobInfo:
     DataFolder(data).check()
-    async with open_backends(data, invocation.load().settings, writing=True) as backends:
+    settings = invocation.load().settings
+    with hold_folder(data):
+        return await _delete_held(settings, data, name)
+
+
+async def _delete_held(settings: Settings, data: Path, name: str) -> JobInfo:
+    async with open_backends(data, settings, writing=True) as backends:
         info = await choose_job(backends.frontier, name, data)
         every = await backends.frontier.jobs()
         # The frontier last: whoever is killed in between finds the job and deletes it again.

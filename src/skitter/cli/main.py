@@ -38,9 +38,17 @@ COMMANDS = {
     "show": Entry("skitter.cli.show:show", "Show the record of a URL"),
     "export": Entry("skitter.cli.export:export", "Write the records of a job to files"),
     "jobs": Entry("skitter.cli.jobs:jobs", "Look at the jobs of a data folder, or delete one"),
+    "audit": Entry(
+        "skitter.cli.audit:audit",
+        "Check that a crawl lost nothing, doubled nothing and was polite",
+    ),
     "sim": Entry(
         "skitter.cli.sim:sim",
         "Serve a generated web on loopback, the same one for the same options",
+    ),
+    "bench": Entry(
+        "skitter.cli.bench:bench",
+        "Measure Skitter beside other crawlers on the same site",
     ),
     "config": Entry("skitter.cli.config:config", "Look at the configuration"),
     "doctor": Entry("skitter.cli.doctor:doctor", "Check that this machine can crawl"),

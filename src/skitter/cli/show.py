@@ -98,7 +98,7 @@ async def _with_body(backends: Backends, page: Page) -> Page:
 async def _response(backends: Backends, page: Page) -> StoredPage:
     stored = await backends.store.read(page.location) if page.location else None
     if stored is None or not stored.head:
-        record = page.record
+        record = page.head
         reason = f" ({record.error})" if record.error else ""
         message = f"no response was stored for {record.url}: it is {record.outcome}{reason}"
         raise SkitterError(message)

@@ -1,23 +1,28 @@
 """One embedded crawl from its job to its summary."""
 
-import asyncio
 import resource
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from skitter.clock import Clock
 from skitter.engine.plan import seed_request, sitemap_of, sitemap_request
-from skitter.engine.worker import Worker
 from skitter.errors import BackendError, JobChangedError
 from skitter.frontier.base import Frontier, JobInfo
 from skitter.models import DropReason, JobSpec, JobState
 
-__all__ = ["Crawl", "Summary", "is_finished", "open_job", "summarise"]
+__all__ = [
+    "Stopwatch",
+    "Summary",
+    "begin",
+    "end",
+    "is_finished",
+    "open_job",
+    "summarise",
+    "take_back_leases",
+]
 
-#: In-flight requests get this long after the first interrupt.
-_DRAIN_S = 10.0
 #: Fields of a spec whose flag has another name.
 _FLAGS = {"seeds": "the URLs", "headers": "--header"}
 #: Seeds are added in steps of this size.
@@ -75,49 +80,46 @@ def _shown(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-class Crawl:
-    """Runs one job with one worker until it is finished or interrupted."""
+async def begin(frontier: Frontier, info: JobInfo) -> None:
+    """Set a job going: whoever held leases in this folder before is gone, its lock says so."""
+    await take_back_leases(frontier)
+    await frontier.set_state(info.name, JobState.RUNNING)
+    requests = [seed_request(url) for url in info.spec.seeds]
+    if info.spec.sitemaps:
+        sitemaps = dict.fromkeys(sitemap_of(url) for url in info.spec.seeds)
+        requests += [sitemap_request(url) for url in sitemaps]
+    for start in range(0, len(requests), _SEED_BATCH):
+        await frontier.add(info.name, requests[start : start + _SEED_BATCH])
 
-    def __init__(self, info: JobInfo, *, frontier: Frontier, worker: Worker, clock: Clock) -> None:
-        self._name = info.name
-        self._spec = info.spec
-        self._frontier = frontier
-        self._worker = worker
+
+async def end(frontier: Frontier, name: str) -> JobInfo:
+    """Leave a job finished, or paused with everything queued again."""
+    await take_back_leases(frontier)
+    info = await frontier.info(name)
+    if info is None:
+        raise BackendError(f"job {name!r} was deleted while it ran")
+    state = JobState.FINISHED if is_finished(info) else JobState.PAUSED
+    await frontier.set_state(name, state)
+    return replace(info, state=state)
+
+
+async def take_back_leases(frontier: Frontier) -> None:
+    """Requeue whatever is leased."""
+    for worker in await frontier.leases():
+        await frontier.reap(worker)
+
+
+class Stopwatch:
+    """Wall time, CPU time (children that have ended included) and pages since a moment."""
+
+    def __init__(self, clock: Clock, info: JobInfo) -> None:
         self._clock = clock
-        self._interrupted = False
         self._started_at = clock.monotonic()
         self._cpu_before_s = _cpu_s()
         self._pages_before = info.counts.done
 
-    async def run(self) -> JobState:
-        """Crawl; returns the state the job was left in."""
-        await self._take_back_leases()
-        await self._frontier.set_state(self._name, JobState.RUNNING)
-        await self._seed()
-        self._worker.on_written = self._check_soon
-        self._done = asyncio.Event()
-        async with asyncio.TaskGroup() as group:
-            watch = group.create_task(self._watch())
-            await self._worker.run()
-            watch.cancel()
-        info = await self._info()
-        state = JobState.FINISHED if is_finished(info) else JobState.PAUSED
-        await self._take_back_leases()
-        await self._frontier.set_state(self._name, state)
-        return state
-
-    def interrupt(self) -> None:
-        """First call: finish what is in flight. Second: stop at once."""
-        if self._interrupted:
-            self._worker.abort()
-            return
-        self._interrupted = True
-        self._worker.drain()
-        asyncio.get_running_loop().call_later(_DRAIN_S, self._worker.abort)
-
-    async def summary(self, data: str, outputs: Sequence[str]) -> Summary:
+    def summary(self, info: JobInfo, *, data: str, outputs: Sequence[str]) -> Summary:
         """The counters of the job and the times of this run."""
-        info = await self._info()
         return summarise(
             info,
             seconds=self._clock.monotonic() - self._started_at,
@@ -126,37 +128,6 @@ class Crawl:
             data=data,
             outputs=outputs,
         )
-
-    async def _info(self) -> JobInfo:
-        info = await self._frontier.info(self._name)
-        if info is None:
-            raise BackendError(f"job {self._name!r} was deleted while it ran")
-        return info
-
-    async def _take_back_leases(self) -> None:
-        """Whoever held leases in this folder before is gone: the folder's lock says so."""
-        for worker in await self._frontier.leases():
-            await self._frontier.reap(worker)
-
-    async def _seed(self) -> None:
-        requests = [seed_request(url) for url in self._spec.seeds]
-        if self._spec.sitemaps:
-            sitemaps = dict.fromkeys(sitemap_of(url) for url in self._spec.seeds)
-            requests += [sitemap_request(url) for url in sitemaps]
-        for start in range(0, len(requests), _SEED_BATCH):
-            await self._frontier.add(self._name, requests[start : start + _SEED_BATCH])
-
-    def _check_soon(self) -> None:
-        self._done.set()
-
-    async def _watch(self) -> None:
-        """Drain the worker once nothing is left to do."""
-        while True:
-            if is_finished(await self._info()):
-                self._worker.drain()
-                return
-            await self._done.wait()
-            self._done.clear()
 
 
 def summarise(

@@ -3,7 +3,8 @@
 import errno
 import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from skitter.errors import (
     StorageFullError,
 )
 
-__all__ = ["FOLDER_FORMAT", "DataFolder"]
+__all__ = ["FOLDER_FORMAT", "DataFolder", "announced", "control_socket"]
 
 #: Version of the layout; a folder with a higher one is refused.
 FOLDER_FORMAT = 1
@@ -100,6 +101,30 @@ class DataFolder:
                 f"{self.root} has format {marker.format}, this version of Skitter reads up to"
                 f" {FOLDER_FORMAT}: upgrade Skitter or choose another --data"
             )
+
+
+#: Says where the supervisor of a running crawl can be reached.
+_ANNOUNCEMENT = "control"
+
+
+@contextmanager
+def announced(root: Path, sockets: Path) -> Iterator[None]:
+    """While inside, `control_socket` tells where the crawl of this folder can be reached."""
+    path = root / _ANNOUNCEMENT
+    path.write_text(str(sockets / "control"))
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def control_socket(root: Path) -> Path | None:
+    """Where the supervisor of a running crawl listens; None if none does."""
+    try:
+        path = Path((root / _ANNOUNCEMENT).read_text().strip())
+    except OSError:
+        return None
+    return path if path.is_socket() else None
 
 
 def _folder_error(root: Path, error: OSError) -> Exception:

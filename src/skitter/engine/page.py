@@ -7,7 +7,6 @@ from http import HTTPStatus
 import msgspec
 from msgspec import Struct
 
-from skitter.catalog.base import Page as CatalogPage
 from skitter.clock import timestamp
 from skitter.config.settings import Settings
 from skitter.engine.links import LinkSelector
@@ -157,16 +156,6 @@ def process(
         fields=_encode(own),
     )
     return Processed(record=record, stored=stored, requests=tuple(read.requests), body=body)
-
-
-def catalog_page(processed: Processed) -> CatalogPage:
-    """The catalog's view of a page, its place in the store still unknown."""
-    return CatalogPage(
-        record=processed.record,
-        line=_encode(processed.record),
-        location=None,
-        body=processed.body,
-    )
 
 
 _NONE: list[str | None] = [None]

@@ -1,4 +1,4 @@
-"""What a running crawl looks like from outside: a hook that counts, and snapshots of it."""
+"""What a running crawl looks like from outside: a counter of commits, and snapshots of it."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from skitter.clock import Clock
-from skitter.fetch.base import FetchResult
+from skitter.engine.commit import Finished
 from skitter.frontier.base import DomainInfo, Frontier
-from skitter.models import JobCounts, Lease, Outcome, Record
+from skitter.models import JobCounts, Outcome, Verdict
+from skitter.urls.domain import domain_of_url
 
 __all__ = ["DomainSpeed", "Progress", "Snapshot"]
 
@@ -49,7 +50,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
 
 class Progress:
-    """A `skitter.engine.hooks.Hook` that keeps what the live view shows."""
+    """Keeps what the live view shows."""
 
     def __init__(self, job: str, clock: Clock, concurrency: int) -> None:
         self._job = job
@@ -61,34 +62,34 @@ class Progress:
         self._errors: dict[str, int] = {}
         self._domains: dict[str, DomainSpeed] = {}
 
-    def fetched(self, lease: Lease, result: FetchResult) -> None:
-        """Count a transfer for its domain."""
-        domain = lease.request.domain
+    def count(self, results: Sequence[Finished], verdicts: Sequence[Verdict]) -> None:
+        """Count what was just committed; an observer of `LocalCommitter`."""
+        for result, verdict in zip(results, verdicts, strict=True):
+            if result.page is None or verdict is Verdict.STALE:
+                continue
+            head = result.page.head
+            self._time(domain_of_url(head.url), head.elapsed_ms / 1000)
+            if head.outcome is Outcome.DONE:
+                self._pages += 1
+            elif head.outcome is Outcome.FAILED and head.error:
+                code = head.error.partition(":")[0]
+                self._errors[code] = self._errors.get(code, 0) + 1
+
+    def _time(self, domain: str, seconds: float) -> None:
         speed = self._domains.get(domain)
         if speed is None:
             if len(self._domains) >= _MAX_DOMAINS:
                 self._domains.clear()
             speed = self._domains[domain] = DomainSpeed(domain)
         speed.requests += 1
-        speed.seconds += result.elapsed_s
+        speed.seconds += seconds
 
-    def recorded(self, records: Sequence[Record]) -> None:
-        """Count pages and errors."""
-        for record in records:
-            if record.outcome is Outcome.DONE:
-                self._pages += 1
-            elif record.outcome is Outcome.FAILED and record.error:
-                code = record.error.partition(":")[0]
-                self._errors[code] = self._errors.get(code, 0) + 1
-
-    def held(self, domain: str, wait_s: float, reason: str) -> None:
-        """Nothing: the frontier tells about holds."""
-
-    async def snapshot(self, frontier: Frontier, in_flight: int) -> Snapshot | None:
+    async def snapshot(self, frontier: Frontier, in_flight: int | None = None) -> Snapshot | None:
         """The crawl now; None if the job is gone."""
         info = await frontier.info(self._job)
         if info is None:
             return None
+        in_flight = info.counts.leased if in_flight is None else in_flight
         domains = await frontier.backlog(5)
         now = self._clock.monotonic()
         rate = self._rate(now)

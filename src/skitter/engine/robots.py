@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from skitter.clock import Clock
 from skitter.config.settings import Robots as RobotsSettings
+from skitter.engine.hooks import Hooks
 from skitter.errors import InvalidURLError
 from skitter.fetch.base import Fetch, Fetcher, FetchResult, fetch_once
 from skitter.politeness.robots import RobotsRules, read_robots
@@ -39,8 +40,11 @@ class RobotsAnswer(Struct, frozen=True, kw_only=True):
 class RobotsCache:
     """Answers by origin. `lookup` never waits; `load` is for when it has nothing."""
 
-    def __init__(self, fetcher: Fetcher, settings: RobotsSettings, clock: Clock) -> None:
+    def __init__(
+        self, fetcher: Fetcher, settings: RobotsSettings, clock: Clock, hooks: Hooks
+    ) -> None:
         self._fetcher = fetcher
+        self._hooks = hooks
         self._settings = settings
         self._clock = clock
         self._answers: dict[str, RobotsAnswer] = {}
@@ -62,6 +66,7 @@ class RobotsCache:
             await asyncio.sleep(self._settings.retry_delay_s)
             result = await self._fetch(origin, headers_for)
             answer = self._judge(result)
+        self._hooks.robots_read(origin, result)
         return self._remember(origin, answer)
 
     def _remember(self, origin: str, answer: RobotsAnswer) -> RobotsAnswer:
@@ -96,7 +101,9 @@ class RobotsCache:
             max_body_bytes=self._settings.max_bytes,
             timeout_s=self._settings.timeout_s,
         )
-        return await fetch_once(self._fetcher, fetch)
+        result = await fetch_once(self._fetcher, fetch)
+        self._hooks.robots_fetched(url, result)
+        return result
 
     def _judge(self, result: FetchResult) -> RobotsAnswer:
         now = self._clock.monotonic()

@@ -8,14 +8,15 @@ asked us to wait is never leased in between.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skitter.catalog.base import Append, Catalog
 from skitter.clock import Clock
 from skitter.config.settings import Settings
+from skitter.engine.commit import Committer
 from skitter.engine.hooks import Hooks
 from skitter.engine.links import LinkSelector
 from skitter.engine.pacing import Pacer
@@ -27,13 +28,17 @@ from skitter.engine.writer import Result, Writer
 from skitter.errors import InvalidURLError
 from skitter.fetch.base import Fetch, Fetcher, FetchResult
 from skitter.frontier.base import Frontier
-from skitter.models import Completion, DropReason, ErrorCode, Lease, Outcome
+from skitter.models import Completion, DropReason, ErrorCode, Lease, Outcome, Verdict
+from skitter.rpc import Channel
 from skitter.store.base import Store
 from skitter.urls.normalize import host_of, normalize, origin_of
 
 __all__ = ["Worker"]
 
 _log = structlog.get_logger("skitter.engine")
+
+#: How often a worker asks itself whether it is still heard.
+_LISTEN_S = 0.5
 
 
 class _Held(Struct, frozen=True, kw_only=True):
@@ -53,12 +58,13 @@ class Worker:
         *,
         frontier: Frontier,
         fetcher: Fetcher,
-        catalog: Catalog,
+        committer: Committer,
         store: Store,
-        append: Append,
         clock: Clock,
         settings: Settings,
         hooks: Hooks,
+        keeps_body: bool = False,
+        max_silence_s: float | None = None,
     ) -> None:
         self.name = name
         self._frontier = frontier
@@ -66,14 +72,16 @@ class Worker:
         self._clock = clock
         self._settings = settings
         self._hooks = hooks
-        self._robots = RobotsCache(fetcher, settings.robots, clock)
+        self._robots = RobotsCache(fetcher, settings.robots, clock, hooks)
         self._pacer = Pacer(clock.monotonic)
+        #: Without a heartbeat that reached the frontier for this long, leases may be lost.
+        self._max_silence_s = max_silence_s
+        self._heard_at = clock.monotonic()
         self._writer = Writer(
             name,
-            frontier=frontier,
-            catalog=catalog,
+            committer=committer,
             store=store,
-            append=append,
+            keeps_body=keeps_body,
             interval_s=settings.store.sync_interval_s,
             written=self._on_written,
         )
@@ -83,7 +91,8 @@ class Worker:
         self._tasks: set[asyncio.Task[None]] = set()
         #: Token -> lease, from the grant until the result is durable.
         self._leases: dict[int, Lease] = {}
-        self._in_flight = 0
+        #: Tokens of leases whose transfer has not ended.
+        self._in_flight: set[int] = set()
         self._fetched: dict[int, float | None] = {}
         self._holds: list[_Held] = []
         self._new_crawl_delays: dict[str, float | None] = {}
@@ -95,7 +104,11 @@ class Worker:
     @property
     def in_flight(self) -> int:
         """Leases whose transfer has not ended."""
-        return self._in_flight
+        return len(self._in_flight)
+
+    def wake(self) -> None:
+        """Ask the frontier again: somebody says that something is due."""
+        self._wake.set()
 
     def drain(self) -> None:
         """Take no more leases; `run` returns when all in hand are durable."""
@@ -103,34 +116,52 @@ class Worker:
         self._wake.set()
 
     def abort(self) -> None:
-        """Drop what is in flight; the frontier will hand it out again."""
+        """Drop what is in flight and end; the frontier will hand it out again."""
         self._draining = True
+        self._drop_transfers()
+
+    def _drop_transfers(self) -> None:
         self._fetcher.abort()
         self._pacer.clear()
         for task in self._tasks:
             task.cancel()
-        self._in_flight = 0
+        self._waiting_for_robots.clear()
+        for token in self._in_flight:
+            del self._leases[token]
+        self._in_flight.clear()
         self._wake.set()
+
+    async def greet(self, channel: Channel) -> None:
+        """After every connect: keep what is in hand, give back what a lost answer granted.
+
+        Transfers that ended while nobody listened are reported again, as of now.
+        """
+        tokens = list(self._leases)
+        await channel.ask_now("retain", (self.name, tokens), int)
+        ended = {token: 0.0 for token in tokens if token not in self._in_flight}
+        await channel.ask_now("fetched", (self.name, ended), object)
 
     async def run(self) -> None:
         """Work until drained. An error of a backend ends it."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            heartbeat = group.create_task(self._beat())
+            others = [group.create_task(self._beat()), group.create_task(self._listen())]
             writer = group.create_task(self._writer.run())
             await self._work()
             self._writer.close()
             await writer
-            heartbeat.cancel()
+            for task in others:
+                task.cancel()
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections and what watched them."""
         await self._fetcher.aclose()
+        self._hooks.close()
 
     # The loop
 
     async def _work(self) -> None:
-        while not (self._draining and self._in_flight == 0):
+        while not (self._draining and not self._in_flight):
             self._wake.clear()
             await self._report()
             wait_s = await self._take_leases()
@@ -156,9 +187,9 @@ class Worker:
 
     async def _take_leases(self) -> float | None:
         """Lease what there is room for; returns how long to wait before asking again."""
-        room = self._settings.fetch.concurrency - self._in_flight
+        room = self._settings.fetch.concurrency - len(self._in_flight)
         if self._draining or room <= 0 or self._writer.is_full:
-            self._writer.pace(starved=self._draining, idle=self._in_flight == 0)
+            self._writer.pace(starved=self._draining, idle=not self._in_flight)
             return None
         grant = await self._frontier.lease(self.name, room)
         for lease in grant.leases:
@@ -166,7 +197,7 @@ class Worker:
             if selector is None or selector.plan.version < lease.job_version:
                 await self._learn_job(lease.job)
             self._begin(lease)
-        self._writer.pace(starved=len(grant.leases) < room, idle=self._in_flight == 0)
+        self._writer.pace(starved=len(grant.leases) < room, idle=not self._in_flight)
         return grant.next_due_s
 
     async def _learn_job(self, job: str) -> None:
@@ -181,14 +212,30 @@ class Worker:
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(self._settings.frontier.heartbeat_s)
+            sent_at = self._clock.monotonic()
             await self._frontier.extend(self.name)
+            self._heard_at = sent_at
+            await asyncio.sleep(self._settings.frontier.heartbeat_s)
+
+    async def _listen(self) -> None:
+        """Let go of everything once the frontier may have given it to others."""
+        while True:
+            await asyncio.sleep(_LISTEN_S)
+            if self._is_cut_off and self._in_flight:
+                _log.warning("worker.cut_off", worker=self.name, dropped=len(self._in_flight))
+                self._drop_transfers()
+
+    @property
+    def _is_cut_off(self) -> bool:
+        if self._max_silence_s is None:
+            return False
+        return self._clock.monotonic() - self._heard_at > self._max_silence_s
 
     # A lease, step by step
 
     def _begin(self, lease: Lease) -> None:
         self._leases[lease.token] = lease
-        self._in_flight += 1
+        self._in_flight.add(lease.token)
         request, limits = lease.request, self._settings.limits
         if len(request.url) > limits.max_url_length:
             self._drop(lease, DropReason.URL_TOO_LONG)
@@ -256,16 +303,25 @@ class Worker:
             timeout_s=self._settings.fetch.timeout_s,
         )
         gap_s = max(lease.pace_s, self._crawl_delays.get(request.domain, 0.0))
-        if gap_s == 0:
-            self._fetcher.start(fetch, lambda result: self._on_fetched(lease, result), _ignore)
+        left = partial(self._hooks.sent, lease)
+        if gap_s == 0 and not self._is_cut_off:
+            self._fetcher.start(fetch, partial(self._on_fetched, lease), left)
             return
 
         def send(sent: Callable[[float], None], ended: Callable[[], None]) -> None:
+            if self._is_cut_off:  # frozen meanwhile: the lease may be somebody else's by now
+                ended()
+                return
+
             def done(result: FetchResult) -> None:
                 ended()
                 self._on_fetched(lease, result)
 
-            self._fetcher.start(fetch, done, sent)
+            def leaves(at: float) -> None:
+                left(at)
+                sent(at)
+
+            self._fetcher.start(fetch, done, leaves)
 
         self._pacer.submit(request.domain, gap_s, send)
 
@@ -287,7 +343,7 @@ class Worker:
 
     def _finish(self, lease: Lease, result: FetchResult, judgement: Judgement) -> None:
         """The transfer is over (or never was): free the slot, hand the result on."""
-        self._in_flight -= 1
+        self._in_flight.discard(lease.token)
         now = self._clock.monotonic()
         self._fetched[lease.token] = None if result.sent_at is None else now - result.sent_at
         selector = self._selectors[lease.job]
@@ -330,14 +386,15 @@ class Worker:
             broken = replace(result, error=ErrorCode.INTERNAL, head=(), body=b"")
             return process(lease, broken, failure, selector, settings=self._settings, now_s=now_s)
 
-    def _on_written(self, results: Sequence[Result]) -> None:
+    def _on_written(self, results: Sequence[Result], verdicts: Sequence[Verdict]) -> None:
         records = []
-        for result in results:
-            lease = self._leases.pop(result.completion.token)
-            if result.page is not None:
-                records.append(result.page.record)
-                if result.completion.links:
-                    self._selectors[lease.job].mark_known(result.completion.links)
+        for result, verdict in zip(results, verdicts, strict=True):
+            self._leases.pop(result.completion.token, None)
+            if result.page is None or verdict is Verdict.STALE:
+                continue
+            records.append(result.page.record)
+            if result.completion.links:
+                self._selectors[result.job].mark_known(result.completion.links)
         self._hooks.recorded(records)
         self._wake.set()
         self.on_written()
@@ -353,7 +410,3 @@ class Worker:
         """A crawl that ignores robots.txt also ignores what an earlier one learnt from it."""
         if lease.pace_s > self._settings.politeness.delay_s:
             self._new_crawl_delays[lease.request.domain] = None
-
-
-def _ignore(_at: float) -> None:
-    """Nobody paces this domain."""

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from skitter.catalog.base import Append, Catalog
-from skitter.engine.page import Processed, catalog_page
-from skitter.frontier.base import Frontier
-from skitter.models import Completion
+from skitter.catalog.base import Page
+from skitter.engine.commit import Committer, Finished
+from skitter.engine.page import Processed
+from skitter.models import Completion, Location, Verdict
 from skitter.store.base import Store
 
 __all__ = ["Result", "Writer"]
@@ -45,18 +44,17 @@ class Writer:
         self,
         worker: str,
         *,
-        frontier: Frontier,
-        catalog: Catalog,
+        committer: Committer,
         store: Store,
-        append: Append,
+        keeps_body: bool,
         interval_s: float,
-        written: Callable[[Sequence[Result]], None],
+        written: Callable[[Sequence[Result], Sequence[Verdict]], None],
     ) -> None:
         self._worker = worker
-        self._frontier = frontier
-        self._catalog = catalog
+        self._committer = committer
         self._store = store
-        self._append = append
+        #: Whether output files want bodies; they are dear to carry around.
+        self._keeps_body = keeps_body
         self._longest_s = self._interval_s = interval_s
         self._written = written
         self._waiting: list[Result] = []
@@ -119,20 +117,31 @@ class Writer:
         self._enough.clear()
 
     async def _write(self, group: list[Result]) -> None:
-        by_job: dict[str, list[Result]] = {}
-        for result in group:
-            if result.page is not None:
-                by_job.setdefault(result.job, []).append(result)
-        for job, results in by_job.items():
-            await self._write_pages(job, results)
-        await self._frontier.complete(self._worker, [result.completion for result in group])
-        self._written(group)
-
-    async def _write_pages(self, job: str, results: list[Result]) -> None:
-        pages = [result.page for result in results if result.page is not None]
-        locations = await self._store.append(results[0].job_id, [page.stored for page in pages])
-        rows = [
-            replace(catalog_page(page), location=location)
-            for page, location in zip(pages, locations, strict=True)
+        locations = await self._store_pages(group)
+        finished = [
+            Finished(
+                job=result.job,
+                completion=result.completion,
+                page=Page.of(page.record, location, page.body if self._keeps_body else b"")
+                if (page := result.page) is not None
+                else None,
+            )
+            for result, location in zip(group, locations, strict=True)
         ]
-        await self._catalog.add(job, rows, self._append)
+        verdicts = await self._committer.commit(self._worker, finished)
+        self._written(group, verdicts)
+
+    async def _store_pages(self, group: list[Result]) -> list[Location | None]:
+        """Bodies into the store; where each is, None for a result without a page."""
+        by_job: dict[str, list[int]] = {}
+        for index, result in enumerate(group):
+            if result.page is not None:
+                by_job.setdefault(result.job_id, []).append(index)
+        locations: list[Location | None] = [None] * len(group)
+        for job_id, indexes in by_job.items():
+            pages = [page.stored for i in indexes if (page := group[i].page) is not None]
+            for index, location in zip(
+                indexes, await self._store.append(job_id, pages), strict=True
+            ):
+                locations[index] = location
+        return locations

@@ -3,8 +3,9 @@
 Rules that hold for every implementation:
 
 * Every verb is one atomic step. When it returns, its effect survives `kill -9`.
-* A request is accepted once per job and generation; from then on it is queued, leased, or
-  has exactly one terminal outcome.
+* A job accepts a fingerprint once, whatever its generation (a fingerprint that is to be
+  fetched again differs: see `Request.generation`); from then on the request is queued,
+  leased, or has exactly one terminal outcome.
 * Politeness lives here: a domain is leased only when its rate, its concurrency and its
   holds allow it, whoever asks.
 * A lease belongs to its worker until the worker's deadline. `extend` moves the deadline;
@@ -121,7 +122,12 @@ class Frontier(Protocol):
         ...
 
     async def set_state(self, job: str, state: JobState) -> None:
-        """Pause, resume, stop or finish a job. Leases in flight may still complete."""
+        """Pause, resume, stop or finish a job. Leases in flight may still complete.
+
+        Stopping is final: what waits is dropped (`stopped`), at once and without a look at
+        the queue, and so is each lease that would have to wait again. To run a stopped job is
+        a `UsageError`; any other state leaves it stopped.
+        """
         ...
 
     async def delete_job(self, job: str) -> None:
@@ -138,6 +144,17 @@ class Frontier(Protocol):
 
     async def backlog(self, limit: int = 100) -> list[DomainInfo]:
         """The domains with the longest queues."""
+        ...
+
+    async def still_held(self, worker: str, tokens: Sequence[int]) -> set[int]:
+        """Which of these leases are the worker's own at this moment."""
+        ...
+
+    async def retain(self, worker: str, tokens: Sequence[int]) -> int:
+        """Take back, with a boost, all of the worker's leases but these.
+
+        For a worker that lost touch: a grant whose answer never reached it is held by nobody.
+        """
         ...
 
     async def leases(self) -> dict[str, list[Lease]]:

@@ -8,16 +8,22 @@ import heapq
 from collections.abc import Callable, Iterable
 from itertools import count
 
+from skitter.frontier import policy
 from skitter.frontier.ledger import HeldLease, Job
 from skitter.frontier.policy import DomainState, Entry, JobQueue, Schedule, Share
 
 __all__ = ["Board"]
 
-Refill = Callable[[DomainState, Job, JobQueue], Iterable[Entry]]
+#: The domain, the job, its queue there, and how many entries at most.
+Refill = Callable[[DomainState, Job, JobQueue, int], Iterable[Entry]]
 
 
 class Board:
-    """Domains on a schedule, entries in their queues, leases by token."""
+    """Domains on a schedule, entries in their queues, leases by token.
+
+    Entries in memory are bounded: above `policy.MEMORY_ENTRIES` every queue that is offered
+    one keeps no more than its share, which may be none; storage gives them back one by one.
+    """
 
     def __init__(self, refill: Refill) -> None:
         self.jobs: dict[int, Job] = {}
@@ -27,6 +33,8 @@ class Board:
         self._delayed: list[tuple[float, int, Entry, DomainState]] = []
         self._order = count(1)
         self._refill = refill
+        self._queues = 0
+        self._in_memory = 0
 
     def offer(self, entry: Entry, domain: DomainState) -> None:
         """Queue an entry whose time has come."""
@@ -34,7 +42,9 @@ class Board:
         queue = domain.queues.get(entry.job)
         if queue is None:
             queue = self._open_queue(domain, job)
-        queue.offer(entry)
+        before = queue.spillable
+        queue.offer(entry, self._share())
+        self._in_memory += queue.spillable - before
         if domain.listed is None:
             self.list(domain)
 
@@ -56,6 +66,7 @@ class Board:
             if queue is None:
                 continue
             entry = queue.pop()
+            self._in_memory -= not entry.delayed
             if not queue:
                 self._forget(domain, entry.job)
             share = domain.grant(now)
@@ -105,16 +116,25 @@ class Board:
         else:
             self._schedule.list(domain, domain.due_at)
 
-    def drop_job(self, job: Job) -> None:
-        """Forget a job, its queues and its leases."""
+    def purge(self, job: Job) -> None:
+        """Forget what a job has waiting; its leases stay."""
         for domain in list(job.domains):
             self._forget(domain, job.id)
             self.list(domain)
         self._delayed = [item for item in self._delayed if item[2].job != job.id]
         heapq.heapify(self._delayed)
+
+    def drop_job(self, job: Job) -> None:
+        """Forget a job, its queues and its leases."""
+        self.purge(job)
         for held in [held for held in self.held.values() if held.job is job]:
             self.end(held)
         del self.jobs[job.id]
+
+    def busiest(self, limit: int) -> Iterable[DomainState]:
+        """The domains with the longest queues, longest first."""
+        busy = (domain for domain in self.domains.values() if domain.queues or domain.in_flight)
+        return heapq.nlargest(limit, busy, key=lambda domain: domain.waiting)
 
     def _leasable(self, domain: DomainState) -> bool:
         return any(self.jobs[job].can_lease for job in domain.queues)
@@ -133,7 +153,7 @@ class Board:
             if not job.can_lease:
                 continue
             if queue.needs_refill:
-                queue.refill(self._refill(domain, job, queue))
+                self._read(domain, job, queue)
             key = queue.best()
             if key is None:
                 self._forget(domain, job_id)
@@ -143,13 +163,29 @@ class Board:
             chosen.turn = next(self._order)
         return chosen
 
+    def _share(self) -> int:
+        """How many entries a queue may keep in memory, at the moment."""
+        if self._in_memory < policy.MEMORY_ENTRIES:
+            return policy.HEAP_ENTRIES
+        return min(policy.HEAP_ENTRIES, policy.MEMORY_ENTRIES // max(1, self._queues))
+
+    def _read(self, domain: DomainState, job: Job, queue: JobQueue) -> None:
+        limit = max(1, self._share())
+        before = queue.spillable
+        queue.refill(self._refill(domain, job, queue, limit), limit)
+        self._in_memory += queue.spillable - before
+
     def _open_queue(self, domain: DomainState, job: Job, stored: int = 0) -> JobQueue:
         """A queue for a job at a domain; it joins the turn at its end."""
         queue = domain.queues[job.id] = JobQueue(stored)
         queue.turn = next(self._order)
+        self._queues += 1
         job.domains.add(domain)
         return queue
 
     def _forget(self, domain: DomainState, job_id: int) -> None:
-        domain.queues.pop(job_id, None)
+        queue = domain.queues.pop(job_id, None)
+        if queue is not None:
+            self._queues -= 1
+            self._in_memory -= queue.spillable
         self.jobs[job_id].domains.discard(domain)

@@ -4,19 +4,31 @@ from typing import Any
 
 import msgspec
 
+from skitter.errors import UsageError
 from skitter.frontier.base import DomainInfo, JobInfo
 from skitter.frontier.policy import DomainState, Entry, Share
+from skitter.frontier.seen import SeenSet
 from skitter.models import (
     Completion,
+    DropReason,
     JobCounts,
     JobSpec,
     JobState,
+    Lease,
     Outcome,
     Request,
     RequestKind,
 )
 
-__all__ = ["HeldLease", "Job", "domain_info", "entry_of", "job_of", "request_row"]
+__all__ = [
+    "HeldLease",
+    "Job",
+    "domain_info",
+    "entry_of",
+    "job_of",
+    "new_job_row",
+    "request_row",
+]
 
 _TERMINAL_STATES = {
     Outcome.DONE: 2,
@@ -46,7 +58,7 @@ class Job(msgspec.Struct, eq=False, kw_only=True):
     dropped: dict[str, int] = {}
     leased: int = 0
     #: Fingerprints of every accepted request; None until first needed.
-    seen: set[int] | None = None
+    seen: SeenSet | None = None
     #: Domains that have (or had) requests of this job waiting.
     domains: set[DomainState] = msgspec.field(default_factory=set)
 
@@ -61,6 +73,36 @@ class Job(msgspec.Struct, eq=False, kw_only=True):
     def terminal(self) -> int:
         """Requests with a terminal outcome."""
         return self.done + self.failed + self.redirected + sum(self.dropped.values())
+
+    @property
+    def queued(self) -> int:
+        """Requests that wait, those for a later try included."""
+        return self.accepted - self.terminal - self.leased
+
+    def final(self, completion: Completion) -> Completion | None:
+        """The completion if it ends its request, None if the request is to be tried again."""
+        if completion.outcome is not Outcome.RETRY:
+            return completion
+        if self.state is not JobState.STOPPED:
+            return None
+        return Completion(
+            token=completion.token, outcome=Outcome.DROPPED, reason=DropReason.STOPPED.value
+        )
+
+    def drop_stopped(self, requests: int) -> tuple[int, str]:
+        """Count requests that a stop has ended; returns state and reason of such a one."""
+        reason = DropReason.STOPPED.value
+        if requests:
+            self.dropped[reason] = self.dropped.get(reason, 0) + requests
+        return _TERMINAL_STATES[Outcome.DROPPED], reason
+
+    def refuse_to_run(self, state: JobState) -> None:
+        """A stopped job has dropped its queue: there is nothing to run any more."""
+        if state is JobState.RUNNING:
+            raise UsageError(
+                f"job {self.name!r} was stopped and its queue dropped: choose another --job,"
+                " or delete this one first"
+            )
 
     def count(self, completion: Completion) -> int:
         """Count a terminal outcome; returns its code in the storage."""
@@ -107,7 +149,7 @@ class Job(msgspec.Struct, eq=False, kw_only=True):
                 redirected=self.redirected,
                 dropped=dict(self.dropped),
                 leased=self.leased,
-                queued=self.accepted - self.terminal - self.leased,
+                queued=self.queued,
                 body_bytes=self.body_bytes,
             ),
             scope_seeds=self.scope_seeds,
@@ -128,6 +170,35 @@ class HeldLease(msgspec.Struct, eq=False):
     slot: bool = True
     #: What it took of the domain's rate; None: not known any more.
     share: Share | None = None
+
+    def as_lease(self) -> Lease:
+        """The lease as its worker gets it."""
+        entry, rate = self.entry, self.domain.rate
+        return Lease(
+            token=self.token,
+            job=self.job.name,
+            request=entry.request,
+            tries=entry.tries,
+            holds=entry.holds,
+            pace_s=rate.interval_s if rate.moderated else 0.0,
+            concurrency=rate.concurrency,
+            job_version=self.job.version,
+        )
+
+
+def new_job_row(
+    name: str, job_id: str, spec: JobSpec, max_pages: int | None, created_s: float
+) -> tuple[object, ...]:
+    """The parameters of `add_job`: it runs, and its seeds are its scope."""
+    return (
+        name,
+        job_id,
+        msgspec.json.encode(spec),
+        JobState.RUNNING.value,
+        max_pages,
+        created_s,
+        msgspec.json.encode(spec.seeds),
+    )
 
 
 def job_of(row: tuple[Any, ...]) -> Job:

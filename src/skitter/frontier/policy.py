@@ -18,10 +18,21 @@ from skitter.models import Request
 from skitter.politeness.backoff import BackoffState
 from skitter.politeness.rates import Rate
 
-__all__ = ["HEAP_ENTRIES", "DomainState", "Entry", "JobQueue", "Key", "Schedule", "Share"]
+__all__ = [
+    "HEAP_ENTRIES",
+    "MEMORY_ENTRIES",
+    "DomainState",
+    "Entry",
+    "JobQueue",
+    "Key",
+    "Schedule",
+    "Share",
+]
 
 #: Entries of one job and domain kept in memory; the rest waits in the storage.
 HEAP_ENTRIES = 1_024
+#: Entries of all queues together, above which each keeps only its share of so many.
+MEMORY_ENTRIES = 32_768
 
 #: Order within a job's queue: highest priority, then first accepted.
 Key = tuple[int, int]
@@ -29,6 +40,8 @@ Key = tuple[int, int]
 Share = tuple[float, float, float]
 _END: Key = (1 << 62, 1 << 62)
 _START: Key = (-(1 << 62), -(1 << 62))
+_NEVER = float("-inf")
+_CLEAN = BackoffState()
 
 
 class Entry(Struct, eq=False):
@@ -51,6 +64,8 @@ class Entry(Struct, eq=False):
 class JobQueue:
     """What one job has waiting at one domain."""
 
+    __slots__ = ("_heap", "_pinned", "horizon", "stored", "turn")
+
     def __init__(self, stored: int = 0) -> None:
         self._heap: list[tuple[Key, Entry]] = []
         #: Delayed entries in the heap: they cannot be read back, so they never leave memory.
@@ -64,26 +79,35 @@ class JobQueue:
     def __len__(self) -> int:
         return len(self._heap) + self.stored
 
-    def offer(self, entry: Entry) -> bool:
-        """Take an entry into memory; False: it sorts beyond the horizon and stays in storage."""
+    @property
+    def spillable(self) -> int:
+        """Entries in memory that the storage could give back."""
+        return len(self._heap) - self._pinned
+
+    def offer(self, entry: Entry, keep: int | None = None) -> bool:
+        """Take an entry into memory; False: it sorts beyond the horizon and stays in storage.
+
+        With more than twice `keep` in memory, all but the best `keep` go back to the storage.
+        """
         key = entry.key
         if self.stored and key > self.horizon and not entry.delayed:
             self.stored += 1
             return False
         heapq.heappush(self._heap, (key, entry))
         self._pinned += entry.delayed
-        if len(self._heap) - self._pinned > 2 * HEAP_ENTRIES:
-            self._spill()
+        keep = HEAP_ENTRIES if keep is None else keep
+        if len(self._heap) - self._pinned > 2 * keep:
+            self._spill(keep)
         return True
 
-    def _spill(self) -> None:
+    def _spill(self, keep: int) -> None:
         plain = sorted(item for item in self._heap if not item[1].delayed)
         pinned = [item for item in self._heap if item[1].delayed]
-        self._heap = plain[:HEAP_ENTRIES] + pinned
+        self._heap = plain[:keep] + pinned
         heapq.heapify(self._heap)
-        self.stored += len(plain) - HEAP_ENTRIES
+        self.stored += len(plain) - keep
         # All plain entries were within the old horizon, so this one is nearer.
-        self.horizon = plain[HEAP_ENTRIES - 1][0]
+        self.horizon = plain[keep - 1][0] if keep else _START
 
     @property
     def needs_refill(self) -> bool:
@@ -92,15 +116,16 @@ class JobQueue:
             return False
         return not self._heap or self._heap[0][0] > self.horizon
 
-    def refill(self, entries: Iterable[Entry]) -> None:
-        """Take what the storage had beyond the horizon, in order, up to `HEAP_ENTRIES`."""
+    def refill(self, entries: Iterable[Entry], limit: int | None = None) -> None:
+        """Take what the storage had beyond the horizon, in order, up to `limit`."""
+        limit = HEAP_ENTRIES if limit is None else limit
         loaded = 0
         last = self.horizon
         for entry in entries:
             last = entry.key
             heapq.heappush(self._heap, (last, entry))
             loaded += 1
-        self.stored = self.stored - loaded if loaded == HEAP_ENTRIES else 0
+        self.stored = self.stored - loaded if loaded == limit else 0
         self.horizon = last if self.stored else _END
 
     def best(self) -> Key | None:
@@ -117,15 +142,31 @@ class JobQueue:
 class DomainState:
     """A domain's queues and manners. Times are monotonic seconds."""
 
+    __slots__ = (
+        "_default",
+        "_own",
+        "backoff",
+        "blocked",
+        "crawl_delay_s",
+        "hold_reason",
+        "id",
+        "in_flight",
+        "last_granted",
+        "last_sent",
+        "listed",
+        "name",
+        "queues",
+        "rate",
+        "tat",
+    )
+
     def __init__(self, domain_id: int, name: str, default: Rate) -> None:
         self.id = domain_id
         self.name = name
         self.queues: dict[int, JobQueue] = {}
         self.in_flight = 0
-        self.tat = float("-inf")
-        self.last_granted = float("-inf")
-        self.last_sent = float("-inf")
-        self.backoff = BackoffState()
+        self.tat = self.last_granted = self.last_sent = _NEVER
+        self.backoff = _CLEAN
         self.hold_reason: str | None = None
         self.blocked = False
         #: Due time under which the schedule lists this domain; None: not listed.

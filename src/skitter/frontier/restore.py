@@ -3,10 +3,11 @@
 import msgspec
 
 from skitter.clock import Clock
-from skitter.frontier import policy
 from skitter.frontier.board import Board
 from skitter.frontier.ledger import HeldLease, Job, entry_of, job_of
 from skitter.frontier.policy import DomainState, Entry, JobQueue
+from skitter.frontier.seen import SeenSet
+from skitter.models import JobState
 from skitter.politeness.backoff import BackoffState
 from skitter.politeness.rates import Rate
 from skitter.sql import read_statements
@@ -26,7 +27,7 @@ class Restorer:
         self._now = clock.monotonic()
         self._behind_s = self._now - clock.time()
 
-    def refill(self, domain: DomainState, job: Job, queue: JobQueue) -> list[Entry]:
+    def refill(self, domain: DomainState, job: Job, queue: JobQueue, limit: int) -> list[Entry]:
         """What is stored of a queue beyond its horizon, the best of it."""
         rows = self._db.query(
             SQL["refill"],
@@ -35,7 +36,7 @@ class Restorer:
                 "job": job.id,
                 "priority": -queue.horizon[0],
                 "id": queue.horizon[1],
-                "limit": policy.HEAP_ENTRIES,
+                "limit": limit,
             },
         )
         return [entry_of(job.id, domain.name, row) for row in rows]
@@ -53,13 +54,23 @@ class Restorer:
         """Every job, oldest first."""
         return [job_of(row) for row in self._db.query(SQL["jobs"])]
 
+    def seen(self, job: Job) -> SeenSet:
+        """The fingerprints of everything the job ever accepted."""
+        rows = self._db.iterate(SQL["seen"], (job.id,))
+        return SeenSet((row[0] for row in rows), expected=job.accepted)
+
     def fill(self, board: Board) -> None:
         """Put domains, queues, delayed requests and leases on a board that has the jobs."""
         by_id = self._domains()
         board.domains.update((state.name, state) for state in by_id.values())
-        for domain, job, length in self._db.query(SQL["queue_lengths"]):
-            board.stored(by_id[domain], board.jobs[job], length)
+        # What waited when a job was stopped has been counted as dropped; only its rows remain.
+        stopped = {job.id for job in board.jobs.values() if job.state is JobState.STOPPED}
+        for domain, job, length in self._db.iterate(SQL["queue_lengths"]):
+            if job not in stopped:
+                board.stored(by_id[domain], board.jobs[job], length)
         for job, domain, until_s, *row in self._db.query(SQL["delayed"]):
+            if job in stopped:
+                continue
             entry = entry_of(job, by_id[domain].name, tuple(row))
             board.delay(entry, by_id[domain], until_s + self._behind_s)
         for token, worker, job, domain, state, *row in self._db.query(SQL["leased"]):
@@ -68,14 +79,16 @@ class Restorer:
 
     def _domains(self) -> dict[int, DomainState]:
         by_id = {}
-        for row in self._db.query(SQL["domains"]):
+        for row in self._db.iterate(SQL["domains"]):
             domain_id, name, rate, crawl_delay_s, blocked, until_s, step, reason = row
             state = DomainState(domain_id, name, self._default_rate)
-            own = msgspec.json.decode(rate, type=Rate) if rate else None
-            state.set_manners(own, crawl_delay_s)
+            # Most domains have nothing of their own; what they share costs no memory each.
+            if rate or crawl_delay_s is not None:
+                own = msgspec.json.decode(rate, type=Rate) if rate else None
+                state.set_manners(own, crawl_delay_s)
             state.blocked = bool(blocked)
-            until = until_s + self._behind_s if until_s else 0.0
-            state.backoff = BackoffState(step=step, until=until)
+            if until_s:
+                state.backoff = BackoffState(step=step, until=until_s + self._behind_s)
             state.hold_reason = reason
             state.start_over(self._now)
             by_id[state.id] = state

@@ -18,7 +18,7 @@ from skitter.clock import Clock
 from skitter.errors import UsageError
 from skitter.frontier.base import AddResult, DomainInfo, JobInfo
 from skitter.frontier.board import Board
-from skitter.frontier.ledger import HeldLease, Job, domain_info, request_row
+from skitter.frontier.ledger import HeldLease, Job, domain_info, new_job_row, request_row
 from skitter.frontier.policy import DomainState, Entry
 from skitter.frontier.restore import SQL, Restorer
 from skitter.models import (
@@ -27,7 +27,6 @@ from skitter.models import (
     JobSpec,
     JobState,
     Lease,
-    Outcome,
     Request,
     Verdict,
 )
@@ -85,18 +84,8 @@ class SqliteFrontier:
     ) -> JobInfo:
         async with self._changing():
             if name not in self._jobs:
-                self._db.execute(
-                    SQL["add_job"],
-                    (
-                        name,
-                        job_id,
-                        msgspec.json.encode(spec),
-                        JobState.RUNNING.value,
-                        max_pages,
-                        self._clock.time(),
-                        msgspec.json.encode(spec.seeds),
-                    ),
-                )
+                row = new_job_row(name, job_id, spec, max_pages, self._clock.time())
+                self._db.execute(SQL["add_job"], row)
                 self._read_jobs()
             job = self._jobs[name]
             job.max_pages = max_pages
@@ -107,6 +96,12 @@ class SqliteFrontier:
     async def set_state(self, job: str, state: JobState) -> None:
         async with self._changing():
             found = self._job(job)
+            if found.state is JobState.STOPPED:
+                found.refuse_to_run(state)
+                return
+            if state is JobState.STOPPED:
+                found.drop_stopped(found.queued)
+                self._board.purge(found)
             found.state = state
             self._save(found)
             self._board.wake(found)
@@ -177,12 +172,12 @@ class SqliteFrontier:
                 verdicts.append(Verdict.ACCEPTED)
                 touched[held.job.id] = held.job
                 tokens.append((held.token,))
-                if completion.outcome is Outcome.RETRY:
+                final = held.job.final(completion)
+                if final is None:
                     self._retry(held, completion)
                 else:
-                    state = held.job.count(completion)
-                    ended.append((state, completion.reason, held.entry.id))
-                    self._follow(held.job, completion)
+                    ended.append((held.job.count(final), final.reason, held.entry.id))
+                    self._follow(held.job, final)
                 self._board.end(held)
             self._db.executemany(SQL["end_request"], ended)
             self._db.executemany(SQL["end_lease"], tokens)
@@ -209,10 +204,24 @@ class SqliteFrontier:
                 self._db.execute(SQL["remove_worker"], (name,))
         return len(lost)
 
+    async def still_held(self, worker: str, tokens: Sequence[int]) -> set[int]:
+        held = self._board.held
+        return {token for token in tokens if token in held and held[token].worker == worker}
+
+    async def retain(self, worker: str, tokens: Sequence[int]) -> int:
+        async with self._changing():
+            kept = set(tokens)
+            lost = [
+                h for h in self._board.held.values() if h.worker == worker and h.token not in kept
+            ]
+            for held in lost:
+                self._requeue(held)
+        return len(lost)
+
     async def leases(self) -> dict[str, list[Lease]]:
         found: dict[str, list[Lease]] = {}
         for held in self._board.held.values():
-            found.setdefault(held.worker, []).append(self._lease_of(held))
+            found.setdefault(held.worker, []).append(held.as_lease())
         return found
 
     # Domains
@@ -253,9 +262,7 @@ class SqliteFrontier:
 
     async def backlog(self, limit: int = 100) -> list[DomainInfo]:
         now = self._clock.monotonic()
-        busy = [d for d in self._board.domains.values() if d.queues or d.in_flight]
-        busy.sort(key=lambda domain: domain.waiting, reverse=True)
-        return [domain_info(domain, now) for domain in busy[:limit]]
+        return [domain_info(domain, now) for domain in self._board.busiest(limit)]
 
     async def aclose(self) -> None:
         await self._db.aclose()
@@ -278,13 +285,12 @@ class SqliteFrontier:
 
     def _add(self, job: Job, requests: Iterable[Request]) -> int:
         if job.seen is None:
-            job.seen = {row[0] for row in self._db.iterate(SQL["seen"], (job.id,))}
-        seen = job.seen
+            job.seen = self._stored.seen(job)
+        is_new = job.seen.add
         rows = []
         for request in requests:
-            if request.fingerprint in seen:
+            if not is_new(request.fingerprint):
                 continue
-            seen.add(request.fingerprint)
             self._last_request += 1
             entry = Entry(self._last_request, job.id, request)
             domain = self._domain(request.domain)
@@ -311,19 +317,7 @@ class SqliteFrontier:
             SQL["add_lease"],
             [(held.token, held.entry.id, worker, since_s) for held in granted],
         )
-        return [self._lease_of(held) for held in granted]
-
-    def _lease_of(self, held: HeldLease) -> Lease:
-        entry, rate = held.entry, held.domain.rate
-        return Lease(
-            token=held.token,
-            job=held.job.name,
-            request=entry.request,
-            tries=entry.tries,
-            holds=entry.holds,
-            pace_s=rate.interval_s if rate.moderated else 0.0,
-            job_version=held.job.version,
-        )
+        return [held.as_lease() for held in granted]
 
     def _retry(self, held: HeldLease, completion: Completion) -> None:
         entry = held.entry
@@ -340,14 +334,18 @@ class SqliteFrontier:
         self._board.delay(entry, held.domain, self._clock.monotonic() + completion.after_s)
 
     def _requeue(self, held: HeldLease) -> None:
-        entry = held.entry
-        entry.request = replace(entry.request, priority=entry.request.priority + _BOOST)
-        self._db.execute(SQL["raise_request"], (entry.request.priority, entry.id))
+        entry, job = held.entry, held.job
         self._db.execute(SQL["end_lease"], (held.token,))
         if held.slot:
             # Whether it was sent is not known: keep the distance as if it had been just now.
             held.domain.sent(self._clock.monotonic())
         self._board.end(held)
+        if job.state is JobState.STOPPED:
+            self._db.execute(SQL["end_request"], (*job.drop_stopped(1), entry.id))
+            self._save(job)
+            return
+        entry.request = replace(entry.request, priority=entry.request.priority + _BOOST)
+        self._db.execute(SQL["raise_request"], (entry.request.priority, entry.id))
         self._board.offer(entry, held.domain)
 
     def _follow(self, job: Job, completion: Completion) -> None:

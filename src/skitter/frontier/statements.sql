@@ -22,7 +22,7 @@ SELECT id, priority, depth, url, fingerprint, parent, redirected_from, hops, kin
        generation, tries, holds
 FROM request INDEXED BY queue
 WHERE state = 0 AND domain = :domain AND job = :job
-  AND (priority < :priority OR (priority = :priority AND id > :id))
+  AND priority <= :priority AND (priority < :priority OR id > :id)
   AND id NOT IN (SELECT request FROM lease)
 ORDER BY priority DESC, id
 LIMIT :limit

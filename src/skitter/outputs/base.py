@@ -84,7 +84,7 @@ class Source(Struct, frozen=True, kw_only=True):
 
 def has_line(page: Page, *, everything: bool) -> bool:
     """Whether a page appears in output files."""
-    return everything or page.record.outcome in _LINED_OUTCOMES
+    return everything or page.head.outcome in _LINED_OUTCOMES
 
 
 def parse_outputs(names: Iterable[str | Path]) -> tuple[OutputFile, ...]:

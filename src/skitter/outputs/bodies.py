@@ -24,9 +24,10 @@ class BodyCell(Struct, frozen=True):
 
 def body_cell(page: Page) -> BodyCell:
     """Text only if the same bytes can be made from it again."""
-    if page.record.digest is None:
+    record = page.record
+    if record.digest is None:
         return BodyCell(None)
-    text = _text(page.body, page.record.encoding or _DEFAULT_ENCODING)
+    text = _text(page.body, record.encoding or _DEFAULT_ENCODING)
     if text is not None:
         return BodyCell(text)
     return BodyCell(b64encode(page.body).decode("ascii"), body_base64=True)

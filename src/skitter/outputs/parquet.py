@@ -73,8 +73,9 @@ async def write_parquet(file: BinaryIO, source: Source) -> int:
 
 def _batch(pages: Sequence[Page], columns: pa.Schema) -> pa.RecordBatch:
     cells: dict[str, list[object]] = {}
+    records = [page.record for page in pages]
     for name in Record.__struct_fields__:
-        values = [getattr(page.record, name) for page in pages]
+        values = [getattr(record, name) for record in records]
         convert = _CONVERT.get(name)
         cells[name] = [convert(value) for value in values] if convert else values
     if BODY_FIELDS[0] in columns.names:

@@ -31,7 +31,7 @@ async def write_warc(file: BinaryIO, source: Source) -> int:
 
 def _unstored(page: Page) -> StoredPage:
     """What never came near the store, such as a dropped request: a `metadata` record."""
-    record = page.record
+    head = page.head
     return StoredPage(
-        record_id=record.id, url=record.url, timestamp=record.timestamp, fields=page.line
+        record_id=head.id, url=head.url, timestamp=head.timestamp, fields=page.line
     )

@@ -4,7 +4,11 @@ The state of a domain is one number, the theoretical arrival time (`tat`): when 
 request would be due if every request so far had come exactly on schedule.
 """
 
+from math import isfinite
+
 from msgspec import Struct
+
+from skitter.errors import UsageError
 
 __all__ = ["Rate"]
 
@@ -19,6 +23,17 @@ class Rate(Struct, frozen=True, kw_only=True):
     #: Share of `hits` really used, above 0 and at most 1.
     scale: float = 1.0
     concurrency: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what would never let a request through, or divide by zero."""
+        if not (self.hits > 0 and isfinite(self.hits)):
+            raise UsageError(f"a rate needs more than 0 hits, not {self.hits}; block the domain")
+        if not (self.window_s >= 0 and isfinite(self.window_s)):
+            raise UsageError(f"a rate's window is 0 seconds or longer, not {self.window_s}")
+        if not 0 < self.scale <= 1:
+            raise UsageError(f"a rate's scale is above 0 and at most 1, not {self.scale}")
+        if self.concurrency < 1:
+            raise UsageError(f"a rate needs a concurrency of 1 or more, not {self.concurrency}")
 
     @classmethod
     def of_delay(cls, delay_s: float, concurrency: int = 1) -> "Rate":

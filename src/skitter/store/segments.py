@@ -37,14 +37,20 @@ _GZIP_WBITS = 31
 _BadGzip: type[Exception] = isal_zlib.error  # type: ignore[assignment]
 #: What can come of reading a member that is not whole or not gzip.
 _TORN = (_BadGzip, EOFError)
-_SEGMENT_NAMES = "[0-9]" * 8 + ".warc.gz"
+_SEGMENT_NUMBERS = "[0-9]" * 8 + ".warc.gz"
 
 
 class SegmentStore:
-    """See `skitter.store.base.Store`. One segment is open per job."""
+    """See `skitter.store.base.Store`. One segment is open per job.
 
-    def __init__(self, root: Path, *, clock: Clock, software: str, segment_bytes: int) -> None:
+    Several processes may write to one root, each to a `series` of segments of its own.
+    """
+
+    def __init__(
+        self, root: Path, *, clock: Clock, software: str, segment_bytes: int, series: str = ""
+    ) -> None:
         self._root = root
+        self._series = series
         self._clock = clock
         self._software = software
         self._segment_bytes = segment_bytes
@@ -114,12 +120,13 @@ class SegmentStore:
         folder = self._folder(job_id)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            numbers = [int(path.name[:8]) for path in folder.glob(_SEGMENT_NAMES)]
+            names = folder.glob(self._series + _SEGMENT_NUMBERS)
+            numbers = [int(path.name[len(self._series) :][:8]) for path in names]
             number = max(numbers, default=1)
-            path = folder / f"{number:08}.warc.gz"
+            path = folder / f"{self._series}{number:08}.warc.gz"
             length = whole_length(path) if path.exists() else 0
             if length >= self._segment_bytes:
-                path, length = folder / f"{number + 1:08}.warc.gz", 0
+                path, length = folder / f"{self._series}{number + 1:08}.warc.gz", 0
             segment = _Segment(path, f"{job_id}/{path.name}", length)
         except OSError as error:
             raise _storage_error(error) from error

@@ -52,7 +52,7 @@ def page(number: int, outcome: Outcome = Outcome.DONE, title: str = "Ünïcode\n
         error=None,
     )
     location = Location("seg", number, 10) if outcome is not Outcome.DROPPED else None
-    return Page(record=record, line=msgspec.json.encode(record), location=location)
+    return Page.of(record, location)
 
 
 def nothing(_pages: Sequence[Page]) -> list[SavedOutput]:

@@ -13,6 +13,8 @@ from skitter.politeness.backoff import BackoffPolicy, BackoffState
 from skitter.politeness.rates import Rate
 
 BOOST = RETRY_COST = 10
+#: What becomes of everything that waits, or would have to wait again, once its job is stopped.
+STOPPED = Completion(token=0, outcome=Outcome.DROPPED, reason="stopped")
 
 
 @dataclass(eq=False)
@@ -123,6 +125,16 @@ class Model:
     def open_job(self, name: str, max_pages: int | None) -> None:
         self.jobs.setdefault(name, ModelJob(name, max_pages)).max_pages = max_pages
 
+    def set_state(self, job: ModelJob, state: JobState) -> None:
+        if job.state is JobState.STOPPED:
+            return
+        job.state = state
+        if state is JobState.STOPPED:
+            for entry in [entry for entry in self.queue if entry.job is job]:
+                self.queue.remove(entry)
+                job.ended.append(STOPPED)
+            self._turns = {key: turn for key, turn in self._turns.items() if key[1] is not job}
+
     def delete_job(self, name: str) -> None:
         job = self.jobs.pop(name)
         self.queue = [entry for entry in self.queue if entry.job is not job]
@@ -188,7 +200,9 @@ class Model:
             return False
         del self.leases[completion.token]
         entry = lease.entry
-        if completion.outcome is Outcome.RETRY:
+        if completion.outcome is Outcome.RETRY and entry.job.state is JobState.STOPPED:
+            entry.job.ended.append(STOPPED)
+        elif completion.outcome is Outcome.RETRY:
             entry.tries += completion.costs_try
             entry.holds += not completion.costs_try
             entry.priority -= RETRY_COST * completion.costs_try
@@ -212,7 +226,10 @@ class Model:
             lease.entry.priority += BOOST
             if lease.slot:
                 self._domain(lease.entry.request.domain).last_sent = self.now
-            self._enqueue(lease.entry)
+            if lease.entry.job.state is JobState.STOPPED:
+                lease.entry.job.ended.append(STOPPED)
+            else:
+                self._enqueue(lease.entry)
         self.deadlines = {w: at for w, at in self.deadlines.items() if w not in dead}
         return len(lost)
 

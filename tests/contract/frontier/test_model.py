@@ -15,6 +15,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from skitter.errors import UsageError
 from skitter.frontier import policy
 from skitter.models import Completion, JobState, Outcome, Request
 from skitter.politeness.rates import Rate
@@ -167,9 +168,14 @@ class Comparison(RuleBasedStateMachine):
 
     @rule(job=jobs, state=st.sampled_from((JobState.RUNNING, JobState.RUNNING, *JobState)))
     def set_state(self, job: str, state: JobState) -> None:
-        if job in self.model.jobs:
-            self.stage.set_state(job, state)
-            self.model.jobs[job].state = state
+        if job not in self.model.jobs:
+            return
+        if self.model.jobs[job].state is JobState.STOPPED and state is JobState.RUNNING:
+            with pytest.raises(UsageError):
+                self.stage.set_state(job, state)
+            return
+        self.stage.set_state(job, state)
+        self.model.set_state(self.model.jobs[job], state)
 
     @rule(job=jobs, really=st.integers(0, 3))
     def delete_job(self, job: str, really: int) -> None:
@@ -206,8 +212,12 @@ class Comparison(RuleBasedStateMachine):
             assert found.due_in_s == due_in_s
 
 
-def test_the_frontier_agrees_with_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("memory_entries", [1_000, 4])
+def test_the_frontier_agrees_with_its_model(
+    monkeypatch: pytest.MonkeyPatch, memory_entries: int
+) -> None:
     monkeypatch.setattr(policy, "HEAP_ENTRIES", 3)
+    monkeypatch.setattr(policy, "MEMORY_ENTRIES", memory_entries)
     run_state_machine_as_test(
         Comparison,
         settings=settings(

@@ -26,7 +26,7 @@ from skitter.catalog.sqlite import SqliteCatalog
 async def main():
     catalog = SqliteCatalog(Path(sys.argv[1]))
     [page] = [p async for p in catalog.pages("news")]
-    again = type(page)(record=page.record, line=page.line, location=None)
+    again = type(page)(head=page.head, line=page.line)
     def append(pages):
         with open(sys.argv[2], "ab") as file:
             file.write(page.line)
@@ -68,7 +68,7 @@ def page(number: int) -> Page:
         truncated=None,
         error=None,
     )
-    return Page(record=record, line=msgspec.json.encode(record), location=None)
+    return Page.of(record)
 
 
 def nothing(_pages: Sequence[Page]) -> list[SavedOutput]:

@@ -86,7 +86,7 @@ class Crawl:
         )
         record = msgspec.structs.replace(record, **changes)
         line = msgspec.json.encode(record)
-        return Page(record=record, line=line, location=None, body=body or b"")
+        return Page.of(record, body=body or b"")
 
     async def add(self, pages: Sequence[Page], append: Append | None = None) -> None:
         stored = [

@@ -2,17 +2,14 @@
 
 libcurl's plain multi loop, lexbor, hrefs deduplicated and joined by ada, a set of seen URLs in
 memory. No robots.txt, no delay, no store, no frontier, no output: a lower bound for any crawler
-on these libraries, and the yardstick of `make bench`.
+on these libraries, and a yardstick for ours.
 
-    python bench/floor.py URL [CONCURRENCY]
+    python -m skitter.bench.crawlers.floor URL CONCURRENCY
 
-prints one JSON object.
+prints how many pages answered 200.
 """
 
-import json
-import resource
 import sys
-import time
 from collections import deque
 from io import BytesIO
 
@@ -20,19 +17,21 @@ import ada_url
 import pycurl
 from selectolax.lexbor import LexborHTMLParser
 
+__all__ = ["Floor"]
+
 
 class Floor:
-    """Crawls everything below the seed's folder, breadth first."""
+    """Crawls the seed's host, breadth first."""
 
     def __init__(self, seed: str, concurrency: int) -> None:
-        self._prefix = seed.rpartition("/")[0] + "/"
+        self._prefix = ada_url.URL(seed).origin + "/"
         self._seen = {seed}
         self._queue = deque([seed])
         self._multi = pycurl.CurlMulti()
-        self._free = [pycurl.Curl() for _ in range(concurrency)]
+        self._free = [_handle() for _ in range(concurrency)]
         self._transfers: dict[pycurl.Curl, tuple[str, BytesIO]] = {}
+        #: Answers with status 200.
         self.pages = 0
-        self.bytes = 0
 
     def run(self) -> None:
         """Until nothing is left."""
@@ -64,12 +63,12 @@ class Floor:
         self._multi.remove_handle(curl)
         url, buffer = self._transfers.pop(curl)
         self._free.append(curl)
-        body = buffer.getvalue()
+        if curl.getinfo(pycurl.RESPONSE_CODE) != 200:
+            self._add(curl.getinfo(pycurl.REDIRECT_URL) or "")
+            return
         self.pages += 1
-        self.bytes += len(body)
-        is_html = (curl.getinfo(pycurl.CONTENT_TYPE) or "").startswith("text/html")
-        if curl.getinfo(pycurl.RESPONSE_CODE) == 200 and is_html:
-            self._follow(url, body)
+        if (curl.getinfo(pycurl.CONTENT_TYPE) or "").startswith("text/html"):
+            self._follow(url, buffer.getvalue())
 
     def _follow(self, url: str, body: bytes) -> None:
         hrefs = set()
@@ -80,33 +79,23 @@ class Floor:
         hrefs.discard("")
         for href in hrefs:
             try:
-                link = ada_url.join_url(url, href)
+                self._add(ada_url.join_url(url, href))
             except ValueError:
                 continue
-            if link.startswith(self._prefix) and link not in self._seen:
-                self._seen.add(link)
-                self._queue.append(link)
+
+    def _add(self, url: str) -> None:
+        if url.startswith(self._prefix) and url not in self._seen:
+            self._seen.add(url)
+            self._queue.append(url)
 
 
-def main() -> None:
-    """Crawl and say what it cost."""
-    concurrency = int(sys.argv[2]) if len(sys.argv) > 2 else 16
-    floor = Floor(sys.argv[1], concurrency)
-    started_at = time.monotonic()
-    floor.run()
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    print(
-        json.dumps(
-            {
-                "pages": floor.pages,
-                "bytes": floor.bytes,
-                "seconds": round(time.monotonic() - started_at, 3),
-                "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 3),
-                "peak_bytes": usage.ru_maxrss * 1024,
-            }
-        )
-    )
+def _handle() -> pycurl.Curl:
+    curl = pycurl.Curl()
+    curl.setopt(pycurl.ACCEPT_ENCODING, "")  # every one that libcurl knows
+    return curl
 
 
 if __name__ == "__main__":
-    main()
+    floor = Floor(sys.argv[1], int(sys.argv[2]))
+    floor.run()
+    sys.stdout.write(f"{floor.pages}\n")

@@ -1,0 +1,166 @@
+"""What coordination costs beside the work itself: leases, checkpoints and heartbeats.
+
+`python -m skitter.bench.overhead` runs workers whose items take 100 ms of doing nothing, so all
+that is left to see is the frontier. Each worker asks as a crawling one does: it leases, says
+that the transfer has ended, hands the completion to a group commit, and beats every 10 s.
+"""
+
+import asyncio
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from skitter.clock import Clock, SystemClock
+from skitter.frontier.base import Frontier
+from skitter.frontier.sqlite import SqliteFrontier
+from skitter.models import Completion, JobSpec, Outcome, Request
+from skitter.politeness.backoff import BackoffPolicy
+from skitter.politeness.rates import Rate
+from skitter.urls.fingerprint import fingerprint
+
+__all__ = ["OverheadFigures", "drive", "measure_overhead"]
+
+_GROUP_S = 0.25
+_HEARTBEAT_S = 10.0
+_LINKS = 10
+_FREE = Rate(window_s=0.0, concurrency=1_000_000)
+
+
+class OverheadFigures(Struct, frozen=True, kw_only=True):
+    """Per item, and as a share of the item's own time."""
+
+    workers: int
+    item_s: float
+    items: int
+    cpu_s_per_item: float
+    #: What a worker waits for the frontier between two items.
+    wait_s_per_item: float
+    cpu_share: float
+    wait_share: float
+
+
+class _Tally:
+    """What the workers of one run did between them."""
+
+    def __init__(self, items: int) -> None:
+        self.left = items
+        self.waited_s = 0.0
+        self.completed = 0
+
+
+def measure_overhead(
+    workers: int = 25, item_s: float = 0.1, items: int = 5_000, folder: Path | None = None
+) -> OverheadFigures:
+    """Run `items` items on `workers` workers over the embedded frontier."""
+    with tempfile.TemporaryDirectory() as made:
+        return asyncio.run(_measure(workers, item_s, items, folder or Path(made)))
+
+
+async def _measure(workers: int, item_s: float, items: int, folder: Path) -> OverheadFigures:
+    clock = SystemClock()
+    frontier = SqliteFrontier(
+        folder / "frontier.sqlite", clock=clock, default_rate=_FREE, backoff=BackoffPolicy()
+    )
+    await frontier.open_job("job", "job", JobSpec(seeds=("http://d0.test/",)), max_pages=None)
+    await frontier.add("job", [_request(n) for n in range(items)])
+    idle_cpu_s = await _idle_cpu_s(workers, item_s, items)
+    began_s = _cpu_s()
+    tally = await drive(frontier, workers, item_s, items, clock)
+    cpu_s = max(0.0, _cpu_s() - began_s - idle_cpu_s)
+    await frontier.aclose()
+    return OverheadFigures(
+        workers=workers,
+        item_s=item_s,
+        items=tally.completed,
+        cpu_s_per_item=cpu_s / items,
+        wait_s_per_item=tally.waited_s / items,
+        cpu_share=cpu_s / items / item_s,
+        wait_share=tally.waited_s / items / item_s,
+    )
+
+
+async def drive(
+    frontier: Frontier, workers: int, item_s: float, items: int, clock: Clock
+) -> _Tally:
+    """Let workers do `items` items of whatever frontier there is."""
+    tally = _Tally(items)
+    async with asyncio.TaskGroup() as group:
+        for number in range(workers):
+            group.create_task(_work(frontier, f"worker-{number}", item_s, tally, clock))
+    return tally
+
+
+async def _work(frontier: Frontier, name: str, item_s: float, tally: _Tally, clock: Clock) -> None:
+    done: list[Completion] = []
+    async with asyncio.TaskGroup() as group:
+        side = [
+            group.create_task(_commit(frontier, name, done, tally)),
+            group.create_task(_beat(frontier, name)),
+        ]
+        while tally.left > 0:
+            tally.left -= 1
+            asked_s = clock.monotonic()
+            (lease,) = (await frontier.lease(name, 1)).leases
+            tally.waited_s += clock.monotonic() - asked_s
+            await asyncio.sleep(item_s)
+            asked_s = clock.monotonic()
+            await frontier.fetched(name, {lease.token: item_s})
+            tally.waited_s += clock.monotonic() - asked_s
+            done.append(_completion(lease.token))
+        for task in side:
+            task.cancel()
+    tally.completed += len(await frontier.complete(name, done))
+
+
+def _completion(token: int) -> Completion:
+    """A page with links, most of them met before."""
+    links = tuple(_request(token - back) for back in range(_LINKS))
+    return Completion(token=token, outcome=Outcome.DONE, links=links)
+
+
+async def _commit(frontier: Frontier, name: str, done: list[Completion], tally: _Tally) -> None:
+    while True:
+        await asyncio.sleep(_GROUP_S)
+        group = done[:]
+        if group:
+            # Cut before the wait: a verb that has begun is carried through, cancelled or not.
+            del done[: len(group)]
+            tally.completed += len(await frontier.complete(name, group))
+
+
+async def _beat(frontier: Frontier, name: str) -> None:
+    while True:
+        await frontier.extend(name)
+        await asyncio.sleep(_HEARTBEAT_S)
+
+
+async def _idle_cpu_s(workers: int, item_s: float, items: int) -> float:
+    """What so many sleeps cost by themselves."""
+    began_s = _cpu_s()
+
+    async def rest() -> None:
+        for _ in range(items // workers):
+            await asyncio.sleep(item_s)
+
+    await asyncio.gather(*(rest() for _ in range(workers)))
+    return _cpu_s() - began_s
+
+
+def _request(number: int) -> Request:
+    domain = f"d{number % 1_000}.test"
+    url = f"http://{domain}/{number}.html"
+    return Request(url=url, fingerprint=fingerprint(url), domain=domain)
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    _figures = msgspec.json.encode(measure_overhead())
+    sys.stdout.buffer.write(msgspec.json.format(_figures, indent=2) + b"\n")

@@ -1,0 +1,183 @@
+"""The process that owns frontier and catalog, and answers the workers.
+
+It holds nothing that is not on the disk, except who is waiting for work: killed and started
+again, it goes on where it was, and the workers, which keep their leases, with it.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from skitter.clock import Clock
+from skitter.engine.commit import Finished, LocalCommitter
+from skitter.engine.crawl import is_finished
+from skitter.engine.progress import Progress, Snapshot
+from skitter.frontier.base import AddResult, Frontier
+from skitter.models import Grant, Lease, Outcome, Request, Verdict
+from skitter.rpc import Connection, Server, Verb, verb
+
+__all__ = ["Coordinator", "WorkerReport"]
+
+#: A worker that is woken this early waits the rest itself.
+_SOON_S = 1.0
+#: How often leases past their deadline are looked for.
+_REAP_S = 1.0
+
+
+class WorkerReport(Struct, frozen=True, kw_only=True):
+    """A worker as the coordinator knows it."""
+
+    name: str
+    #: Seconds since its last heartbeat; None: it has not been heard yet.
+    heard_s: float | None
+    leases: list[Lease]
+    done: int
+    failed: int
+
+
+class _Tally(Struct):
+    """What a worker has committed."""
+
+    done: int = 0
+    failed: int = 0
+
+
+class Coordinator:
+    """Serves one job's workers on a Unix socket."""
+
+    def __init__(
+        self,
+        job: str,
+        *,
+        frontier: Frontier,
+        committer: LocalCommitter,
+        progress: Progress,
+        verbs: Mapping[str, Verb],
+        socket: Path,
+        clock: Clock,
+    ) -> None:
+        self._job = job
+        self._frontier = frontier
+        self._committer = committer
+        self._progress = progress
+        self._clock = clock
+        self._hungry: set[Connection] = set()
+        self._heard: dict[str, float] = {}
+        self._tallies: dict[str, _Tally] = {}
+        self._changed = asyncio.Event()
+        own = {
+            name: verb(getattr(self, name))
+            for name in (
+                *("fetched", "add", "commit", "extend", "reap", "retain", "reports"),
+                *("snapshot", "finished"),
+            )
+        }
+        self._server = Server(
+            socket, {**verbs, **own, "lease": verb(self.lease, wants_connection=True)}
+        )
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        await self._server.start()
+        try:
+            while True:
+                await asyncio.sleep(_REAP_S)
+                await self.reap(None)
+                await self._feed()
+        finally:
+            await self._server.aclose()
+
+    # Verbs of the frontier, with what the coordinator adds to them
+
+    async def lease(self, connection: Connection, worker: str, limit: int) -> Grant:
+        """Lease; who gets less than asked for is told when there is more."""
+        grant = await self._frontier.lease(worker, limit)
+        if len(grant.leases) < limit:
+            self._hungry.add(connection)
+        return grant
+
+    async def fetched(self, worker: str, ages_s: Mapping[int, float | None]) -> None:
+        """Slots are free again."""
+        await self._frontier.fetched(worker, ages_s)
+        await self._feed()
+
+    async def add(self, job: str, requests: Sequence[Request]) -> AddResult:
+        """More to do."""
+        result = await self._frontier.add(job, requests)
+        await self._feed()
+        return result
+
+    async def commit(self, worker: str, results: Sequence[Finished]) -> list[Verdict]:
+        """Results of a worker."""
+        verdicts = await self._committer.commit(worker, results)
+        tally = self._tallies.setdefault(worker, _Tally())
+        for result, verdict in zip(results, verdicts, strict=True):
+            if result.page is not None and verdict is Verdict.ACCEPTED:
+                tally.done += result.completion.outcome is Outcome.DONE
+                tally.failed += result.completion.outcome is Outcome.FAILED
+        self._changed.set()
+        await self._feed()
+        return verdicts
+
+    async def extend(self, worker: str) -> None:
+        """A heartbeat."""
+        self._heard[worker] = self._clock.monotonic()
+        await self._frontier.extend(worker)
+
+    async def reap(self, worker: str | None = None) -> int:
+        """Take back leases of the dead."""
+        if worker is not None:
+            self._heard.pop(worker, None)
+        lost = await self._committer.reap(worker)
+        if lost:
+            await self._feed()
+        return lost
+
+    async def retain(self, worker: str, tokens: Sequence[int]) -> int:
+        """A worker is back and says what it has."""
+        self._heard[worker] = self._clock.monotonic()
+        await self._frontier.extend(worker)
+        return await self._committer.retain(worker, tokens)
+
+    # Verbs for the supervisor
+
+    async def reports(self) -> list[WorkerReport]:
+        """Every worker that holds something or was heard."""
+        leases = await self._frontier.leases()
+        now = self._clock.monotonic()
+        return [
+            WorkerReport(
+                name=name,
+                heard_s=now - self._heard[name] if name in self._heard else None,
+                leases=leases.get(name, []),
+                done=tally.done,
+                failed=tally.failed,
+            )
+            for name in sorted({*leases, *self._heard})
+            for tally in [self._tallies.get(name, _Tally())]
+        ]
+
+    async def snapshot(self) -> Snapshot | None:
+        """The crawl as it is now."""
+        return await self._progress.snapshot(self._frontier)
+
+    async def finished(self) -> bool:
+        """Answers when nothing is left to do."""
+        while True:
+            info = await self._frontier.info(self._job)
+            if info is None or is_finished(info):
+                return True
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def _feed(self) -> None:
+        """Wake the workers that wanted more, as soon as something is due."""
+        if not self._hungry:
+            return
+        due_s = (await self._frontier.lease("", 0)).next_due_s
+        if due_s is not None and due_s <= _SOON_S:
+            hungry, self._hungry = self._hungry, set()
+            for connection in hungry:
+                connection.push("wake")

@@ -1,0 +1,264 @@
+"""The supervisor: one coordinator, N workers, all of them replaceable at any moment.
+
+A child that ends is noticed at once, its leases go back with a boost, and its place is taken
+by a new one; one that keeps dying is given more and more time. A worker that runs but is not
+heard is killed first, because only a dead process is sure not to send another request.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+import structlog
+from msgspec import Struct
+
+from skitter.clock import Clock
+from skitter.engine.coordinator import WorkerReport
+from skitter.engine.process import Child
+from skitter.engine.progress import Snapshot
+from skitter.engine.run import DRAIN_S
+from skitter.errors import BackendError
+from skitter.models import Lease
+from skitter.rpc import Channel, Server, verb
+
+__all__ = ["Fleet", "FleetOptions", "WorkerState", "WorkerStatus"]
+
+_log = structlog.get_logger("skitter.fleet")
+
+#: How often heartbeats are looked at.
+_WATCH_S = 0.5
+#: A child that lived shorter than this when it died is restarted after a wait.
+_STABLE_S = 5.0
+_FIRST_WAIT_S = 0.1
+_MAX_WAIT_S = 30.0
+#: A coordinator that dies so often without ever being stable will not get better.
+_MAX_DEATHS = 10
+
+
+class WorkerState(StrEnum):
+    """`DRAINING` ends without a successor."""
+
+    WORKING = "working"
+    IDLE = "idle"
+    STARTING = "starting"
+    DRAINING = "draining"
+    DEAD = "dead"
+
+
+class WorkerStatus(Struct, frozen=True, kw_only=True):
+    """A worker for people to look at; `leases` are its checkpoints."""
+
+    id: str
+    state: WorkerState
+    pid: int | None
+    restarts: int
+    heard_s: float | None
+    done: int
+    failed: int
+    leases: list[Lease]
+
+
+class FleetOptions(Struct, frozen=True, kw_only=True):
+    """How many workers, and when one counts as dead."""
+
+    workers: int
+    dead_after_s: float = 30.0
+    #: Where `skitter workers` reaches the supervisor.
+    control: Path
+    #: Where everybody reaches the coordinator.
+    socket: Path
+
+
+class _Place:
+    """A worker's place in the fleet: its present holder, and how its predecessors fared."""
+
+    def __init__(self, number: int) -> None:
+        self.id = str(number)
+        self.lives = 0
+        self.child: Child | None = None
+        self.started_at = 0.0
+        self.wait_s = _FIRST_WAIT_S
+        self.leaving = False
+
+    @property
+    def name(self) -> str:
+        """The name of this life: leases of an earlier one are not this one's."""
+        return f"worker-{self.id}.{self.lives}"
+
+
+class Fleet:
+    """Runs coordinator and workers until the job is finished or the run is interrupted."""
+
+    def __init__(
+        self,
+        options: FleetOptions,
+        *,
+        start_coordinator: Callable[[], Child],
+        start_worker: Callable[[str, str], Child],
+        clock: Clock,
+        say: Callable[[str], None],
+    ) -> None:
+        self._options = options
+        self._start_coordinator = start_coordinator
+        self._start_worker = start_worker
+        self._clock = clock
+        self._say = say
+        self._places = [_Place(number) for number in range(1, options.workers + 1)]
+        self._channel = Channel(options.socket)
+        self._coordinator: Child | None = None
+        self._stopping = False
+        self._interrupted = False
+        self._all_gone = asyncio.Event()
+        names = ("workers", "restart", "drain")
+        self._control = Server(options.control, {n: verb(getattr(self, n)) for n in names})
+
+    async def run(self) -> None:
+        """Until finished or interrupted; every child has ended then."""
+        await self._control.start()
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._channel.run()),
+                    group.create_task(self._keep_coordinator()),
+                    group.create_task(self._watch_heartbeats()),
+                    group.create_task(self._await_finish()),
+                ]
+                keepers = [group.create_task(self._keep(place)) for place in self._places]
+                await asyncio.gather(*keepers)
+                self._stopping = True
+                for task in tasks:
+                    task.cancel()
+        finally:
+            await self._control.aclose()
+            await self._end_coordinator()
+
+    def interrupt(self) -> None:
+        """First call: finish what is in flight. Second: stop at once."""
+        self._stop_workers(signal.SIGKILL if self._interrupted else signal.SIGTERM)
+        if not self._interrupted:
+            self._interrupted = True
+            loop = asyncio.get_running_loop()
+            loop.call_later(DRAIN_S, self._stop_workers, signal.SIGKILL)
+
+    async def snapshot(self) -> Snapshot | None:
+        """The crawl now, if the coordinator answers."""
+        return await self._channel.call("snapshot", (), Snapshot | None)  # type: ignore[arg-type]
+
+    # Verbs for `skitter workers`
+
+    async def workers(self) -> list[WorkerStatus]:
+        """Every place and who is in it."""
+        reports = {report.name: report for report in await self._reports()}
+        return [self._status(place, reports.get(place.name)) for place in self._places]
+
+    async def restart(self, id_: str) -> None:
+        """Replace one worker, now; what it held goes to the others."""
+        child = self._place(id_).child
+        if child is not None:
+            child.signal(signal.SIGKILL)
+
+    async def drain(self, id_: str) -> None:
+        """Let one worker finish what it holds and leave."""
+        place = self._place(id_)
+        place.leaving = True
+        if place.child is not None:
+            place.child.signal(signal.SIGTERM)
+
+    # Keeping children alive
+
+    async def _keep(self, place: _Place) -> None:
+        while not (self._stopping or place.leaving):
+            place.lives += 1
+            place.started_at = self._clock.monotonic()
+            place.child = self._start_worker(place.name, place.id)
+            code = await place.child.wait()
+            place.child = None
+            await self._channel.call("reap", (place.name,), int)
+            if code == 0 or self._stopping:
+                return
+            lived_s = self._clock.monotonic() - place.started_at
+            place.wait_s = _FIRST_WAIT_S if lived_s >= _STABLE_S else place.wait_s * 2
+            wait_s = min(place.wait_s, _MAX_WAIT_S) if lived_s < _STABLE_S else 0.0
+            self._say(f"Worker {place.id} {_how(code)}; a new one starts{_in(wait_s)}.")
+            await asyncio.sleep(wait_s)
+
+    async def _keep_coordinator(self) -> None:
+        deaths = 0
+        while True:
+            started_at = self._clock.monotonic()
+            self._coordinator = self._start_coordinator()
+            code = await self._coordinator.wait()
+            if self._stopping:
+                return
+            deaths = 0 if self._clock.monotonic() - started_at >= _STABLE_S else deaths + 1
+            if deaths >= _MAX_DEATHS:
+                self._stop_workers(signal.SIGKILL)
+                raise BackendError(f"the coordinator {_how(code)} {deaths} times in a row")
+            self._say(f"The coordinator {_how(code)}; a new one starts.")
+            await asyncio.sleep(_FIRST_WAIT_S * deaths)
+
+    async def _watch_heartbeats(self) -> None:
+        while True:
+            await asyncio.sleep(_WATCH_S)
+            reports = {report.name: report for report in await self._reports()}
+            for place in self._places:
+                report = reports.get(place.name)
+                if report is None or report.heard_s is None or place.child is None:
+                    continue
+                if report.heard_s > self._options.dead_after_s:
+                    self._say(f"Worker {place.id} has not been heard for {report.heard_s:.0f} s.")
+                    place.child.signal(signal.SIGKILL)
+
+    async def _await_finish(self) -> None:
+        await self._channel.call("finished", (), bool)
+        self._stop_workers(signal.SIGTERM)
+
+    def _stop_workers(self, number: int) -> None:
+        self._stopping = True
+        for place in self._places:
+            if place.child is not None:
+                place.child.signal(number)
+
+    async def _end_coordinator(self) -> None:
+        if self._coordinator is not None:
+            self._coordinator.signal(signal.SIGTERM)
+            await self._coordinator.wait()
+
+    async def _reports(self) -> list[WorkerReport]:
+        return await self._channel.call("reports", (), list[WorkerReport])
+
+    def _place(self, id_: str) -> _Place:
+        for place in self._places:
+            if id_ in {place.id, place.name}:
+                return place
+        raise BackendError(f"no worker {id_!r}; `skitter workers list` shows those there are")
+
+    def _status(self, place: _Place, report: WorkerReport | None) -> WorkerStatus:
+        if place.child is None:
+            state = WorkerState.DEAD
+        elif place.leaving or self._stopping:
+            state = WorkerState.DRAINING
+        elif report is None:
+            state = WorkerState.STARTING
+        else:
+            state = WorkerState.WORKING if report.leases else WorkerState.IDLE
+        return WorkerStatus(
+            id=place.id,
+            state=state,
+            pid=place.child.pid if place.child else None,
+            restarts=max(0, place.lives - 1),
+            heard_s=report.heard_s if report else None,
+            done=report.done if report else 0,
+            failed=report.failed if report else 0,
+            leases=report.leases if report else [],
+        )
+
+
+def _how(code: int) -> str:
+    return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+
+def _in(wait_s: float) -> str:
+    return f" in {wait_s:.1f} s" if wait_s else ""

@@ -1,0 +1,73 @@
+"""Child processes: started, watched, signalled. Linux forks, so that a start costs no imports."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+__all__ = ["Child", "run_child"]
+
+_FORKS = sys.platform == "linux"
+_context = multiprocessing.get_context("fork" if _FORKS else "spawn")
+
+
+class Child:
+    """One child process. It ends by itself when its parent does."""
+
+    def __init__(self, name: str, target: Callable[..., None], *arguments: object) -> None:
+        self._process: BaseProcess = _context.Process(  # type: ignore[attr-defined]
+            target=target, args=arguments, name=name, daemon=True
+        )
+        self._process.start()
+        self._ended = asyncio.Event()
+        asyncio.get_running_loop().add_reader(self._process.sentinel, self._on_end)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid or 0
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; the negative number of the signal that killed it."""
+        return self._process.exitcode
+
+    def signal(self, number: int) -> None:
+        """Send a signal to a child that still runs."""
+        if not self._ended.is_set() and self.exit_code is None:
+            os.kill(self.pid, number)
+
+    async def wait(self) -> int:
+        """Its exit code, once it has ended."""
+        await self._ended.wait()
+        return self.exit_code or 0
+
+    def _on_end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._process.sentinel)
+        self._process.join()
+        self._ended.set()
+
+
+def run_child(main: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
+    """Run a child's main; SIGTERM sets the event it is given.
+
+    Ctrl+C reaches the whole group and is the parent's business. What the parent had set up
+    for its own signals must not be triggered by ours.
+    """
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asyncio.run(_with_parent(main))
+
+
+async def _with_parent(main: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
+    loop = asyncio.get_running_loop()
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        loop.add_reader(parent.sentinel, os._exit, 1)
+    stop = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    await main(stop)

@@ -1,0 +1,91 @@
+"""What a job has seen, in about ten bytes per fingerprint.
+
+A Python set of 64-bit numbers costs eighty to a hundred. Here they lie in small sorted arrays,
+and which array a fingerprint belongs to is decided by linear hashing: arrays are split one at
+a time, so no single `add` ever pays for moving all the others.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+from secrets import randbits
+
+__all__ = ["SeenSet"]
+
+#: Fingerprints per array, on average, at which the next array is split.
+_MEAN_ENTRIES = 96
+#: Fingerprints met last, in a set as well: most links of a page were met a moment ago.
+_RECENT_ENTRIES = 1 << 15
+_Bucket = array  # type: ignore[type-arg]  # array[int] exists only for the type checker
+
+
+class SeenSet:
+    """Signed 64-bit fingerprints; they can be added and asked for, never removed."""
+
+    __slots__ = ("_buckets", "_factor", "_length", "_mask", "_recent", "_split_at")
+
+    def __init__(self, fingerprints: Iterable[int] = (), expected: int = 0) -> None:
+        """`expected` fingerprints, about: only to take many of them in quickly."""
+        self._buckets = [_Bucket("q") for _ in range(max(1, expected // _MEAN_ENTRIES))]
+        # Secret, so that nobody can choose URLs that all fall into one array.
+        self._factor = randbits(64) | 1
+        self._mask = (1 << (len(self._buckets) - 1).bit_length()) - 1
+        self._length = 0
+        self._recent: set[int] = set()
+        self._split_at = _MEAN_ENTRIES * len(self._buckets)
+        self._load(fingerprints)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __contains__(self, fingerprint: int) -> bool:
+        bucket = self._buckets[self._place(fingerprint)]
+        at = bisect_left(bucket, fingerprint)
+        return at < len(bucket) and bucket[at] == fingerprint
+
+    def add(self, fingerprint: int) -> bool:
+        """True if it is new, False if it was known."""
+        recent = self._recent
+        if fingerprint in recent:
+            return False
+        if len(recent) >= _RECENT_ENTRIES:
+            recent.clear()
+        recent.add(fingerprint)
+        bucket = self._buckets[self._place(fingerprint)]
+        at = bisect_left(bucket, fingerprint)
+        if at < len(bucket) and bucket[at] == fingerprint:
+            return False
+        bucket.insert(at, fingerprint)
+        self._length += 1
+        if self._length > self._split_at:
+            self._split()
+        return True
+
+    def _load(self, fingerprints: Iterable[int]) -> None:
+        buckets, place = self._buckets, self._place
+        for fingerprint in fingerprints:
+            buckets[place(fingerprint)].append(fingerprint)
+        for at, bucket in enumerate(buckets):
+            buckets[at] = _Bucket("q", sorted(set(bucket)))
+        self._length = sum(map(len, buckets))
+        while self._length > self._split_at:
+            self._split()
+
+    def _place(self, fingerprint: int) -> int:
+        at = (fingerprint * self._factor >> 32) & self._mask
+        return at if at < len(self._buckets) else at & (self._mask >> 1)
+
+    def _split(self) -> None:
+        """Make one more array, from about half of the one whose turn it is."""
+        new = len(self._buckets)
+        old = new ^ (1 << (new.bit_length() - 1))
+        self._mask = mask = (1 << new.bit_length()) - 1
+        factor = self._factor
+        kept: list[int] = []
+        moved: list[int] = []
+        for f in self._buckets[old]:
+            (moved if (f * factor >> 32) & mask == new else kept).append(f)
+        # Both are made anew, and exactly as long as needed.
+        self._buckets[old] = _Bucket("q", kept)
+        self._buckets.append(_Bucket("q", moved))
+        self._split_at += _MEAN_ENTRIES
