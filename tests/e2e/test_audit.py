@@ -3,7 +3,7 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -52,13 +52,13 @@ def crawl(sim: Simulation, folder: Path, *, killed_after: int) -> Finished:
 
 
 @pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a finished crawl that was killed once; not to be changed."""
     folder = tmp_path_factory.mktemp("crawled")
     with simulated_web(folder, *WEB) as sim:
         done = crawl(sim, folder, killed_after=40)
     assert done.code == 0, done.err
-    yield folder
+    return folder
 
 
 @pytest.fixture
@@ -125,6 +125,8 @@ def change(data: Path, name: str, *statements: str) -> None:
 
 #: One that ended, any.
 REQUEST = "(SELECT id FROM request WHERE state = 2 LIMIT 1)"
+REDIRECT = "(SELECT id FROM page WHERE outcome = 'redirected' LIMIT 1)"
+FIELDS = "job, domain, fingerprint, state, priority, depth, url"
 COLUMNS = (
     "job, record_id, outcome, status_code, error, url, timestamp, depth, length, segment, offset,"
     " size, record"
@@ -151,11 +153,7 @@ COLUMNS = (
         ),
         (
             "frontier",
-            [
-                "INSERT INTO request (job, domain, fingerprint, state, priority, depth, url)"
-                " SELECT job, domain, fingerprint, state, priority, depth, url FROM request"
-                f" WHERE id = {REQUEST}"
-            ],
+            [f"INSERT INTO request ({FIELDS}) SELECT {FIELDS} FROM request WHERE id = {REQUEST}"],
             {OUTCOMES, COUNTERS, RECORDS},
         ),
         ("frontier", ["UPDATE job SET redirected = 0"], {COUNTERS}),
@@ -165,8 +163,7 @@ COLUMNS = (
             "catalog",
             [
                 "DROP INDEX page_id",
-                f"INSERT INTO page ({COLUMNS}) SELECT {COLUMNS} FROM page"
-                " WHERE outcome = 'redirected' LIMIT 1",
+                f"INSERT INTO page ({COLUMNS}) SELECT {COLUMNS} FROM page WHERE id = {REDIRECT}",
             ],
             {ONCE},
         ),
@@ -213,9 +210,10 @@ Line = dict[str, Any]
 
 
 def spoil_log(data: Path, spoil: Callable[[list[Line]], None]) -> None:
-    """Change the log of the run that was not killed."""
-    path = sorted((data / "log").iterdir())[-1]
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    """Change the log of the longest run; the last line of one that was killed may be torn."""
+    path = max((data / "log").iterdir(), key=lambda file: file.stat().st_size)
+    whole = path.read_text().rpartition("\n")[0]
+    lines = [json.loads(line) for line in whole.splitlines()]
     spoil(lines)
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 

@@ -53,7 +53,7 @@ def check_refused(done: Finished, pattern: str, code: int = 2) -> None:
         ([URL, "--deny", "a(?=b)"], r"--deny"),
         ([URL, "-o", "out.xml"], r"out\.xml.*\.jsonl"),
         ([URL, "-o", "nowhere/out.jsonl"], r"nowhere"),
-        ([URL, "--workers", "2"], r"--workers"),
+        ([URL, "--workers", "0"], r"--workers"),
         ([URL, "--resolve", "example.com"], r"--resolve"),
         ([URL, "--resolve", "example.com:80:elsewhere"], r"--resolve"),
         ([URL, "--resolve", "example.com:99999:127.0.0.1"], r"--resolve"),

@@ -104,7 +104,7 @@ async def _add(urls: int, domains: int, folder: Path) -> Added:
         add_s=_CLOCK.monotonic() - began_s,
         add_cpu_s=cpu_s,
         memory_bytes_per_url=(_memory_bytes() - before) / urls,
-        file_bytes_per_url=sum(path.stat().st_size for path in folder.iterdir()) / urls,
+        file_bytes_per_url=_file_bytes(folder) / urls,
     )
 
 
@@ -171,6 +171,10 @@ def _request(domain: str, path: str) -> Request:
 def _cpu_s() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
+
+
+def _file_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())
 
 
 def _memory_bytes() -> int:

@@ -9,6 +9,7 @@ import asyncio
 import resource
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -43,13 +44,21 @@ class OverheadFigures(Struct, frozen=True, kw_only=True):
     wait_share: float
 
 
-class _Tally:
-    """What the workers of one run did between them."""
+class _Run:
+    """What the workers of one run share."""
 
-    def __init__(self, items: int) -> None:
-        self.left = items
+    def __init__(self, frontier: Frontier, clock: Clock, item_s: float, pages: list[Request]):
+        self.frontier = frontier
+        self.clock = clock
+        self.item_s = item_s
+        self.pages = pages
+        self.left = len(pages)
         self.waited_s = 0.0
-        self.completed = 0
+
+    def completion(self, token: int) -> Completion:
+        """A page with links, all of them met before."""
+        links = tuple(self.pages[(token + n) % len(self.pages)] for n in range(_LINKS))
+        return Completion(token=token, outcome=Outcome.DONE, links=links)
 
 
 def measure_overhead(
@@ -66,70 +75,67 @@ async def _measure(workers: int, item_s: float, items: int, folder: Path) -> Ove
         folder / "frontier.sqlite", clock=clock, default_rate=_FREE, backoff=BackoffPolicy()
     )
     await frontier.open_job("job", "job", JobSpec(seeds=("http://d0.test/",)), max_pages=None)
-    await frontier.add("job", [_request(n) for n in range(items)])
-    idle_cpu_s = await _idle_cpu_s(workers, item_s, items)
-    began_s = _cpu_s()
-    tally = await drive(frontier, workers, item_s, items, clock)
-    cpu_s = max(0.0, _cpu_s() - began_s - idle_cpu_s)
-    await frontier.aclose()
-    return OverheadFigures(
-        workers=workers,
-        item_s=item_s,
-        items=tally.completed,
-        cpu_s_per_item=cpu_s / items,
-        wait_s_per_item=tally.waited_s / items,
-        cpu_share=cpu_s / items / item_s,
-        wait_share=tally.waited_s / items / item_s,
-    )
+    try:
+        return await drive(frontier, clock, workers=workers, item_s=item_s, items=items)
+    finally:
+        await frontier.aclose()
 
 
 async def drive(
-    frontier: Frontier, workers: int, item_s: float, items: int, clock: Clock
-) -> _Tally:
-    """Let workers do `items` items of whatever frontier there is."""
-    tally = _Tally(items)
+    frontier: Frontier, clock: Clock, *, workers: int, item_s: float, items: int
+) -> OverheadFigures:
+    """Let workers do `items` items of the open job `job`, whatever frontier it is."""
+    run = _Run(frontier, clock, item_s, [_request(n) for n in range(items)])
+    await frontier.add("job", run.pages)
+    idle_cpu_s = await _idle_cpu_s(workers, item_s, items)
+    began_s = _cpu_s()
     async with asyncio.TaskGroup() as group:
         for number in range(workers):
-            group.create_task(_work(frontier, f"worker-{number}", item_s, tally, clock))
-    return tally
+            group.create_task(_work(run, f"worker-{number}"))
+    cpu_s = max(0.0, _cpu_s() - began_s - idle_cpu_s)
+    info = await frontier.info("job")
+    return OverheadFigures(
+        workers=workers,
+        item_s=item_s,
+        items=info.counts.done if info else 0,
+        cpu_s_per_item=cpu_s / items,
+        wait_s_per_item=run.waited_s / items,
+        cpu_share=cpu_s / items / item_s,
+        wait_share=run.waited_s / items / item_s,
+    )
 
 
-async def _work(frontier: Frontier, name: str, item_s: float, tally: _Tally, clock: Clock) -> None:
+async def _work(run: _Run, name: str) -> None:
     done: list[Completion] = []
+    ended = asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        side = [
-            group.create_task(_commit(frontier, name, done, tally)),
-            group.create_task(_beat(frontier, name)),
-        ]
-        while tally.left > 0:
-            tally.left -= 1
-            asked_s = clock.monotonic()
-            (lease,) = (await frontier.lease(name, 1)).leases
-            tally.waited_s += clock.monotonic() - asked_s
-            await asyncio.sleep(item_s)
-            asked_s = clock.monotonic()
-            await frontier.fetched(name, {lease.token: item_s})
-            tally.waited_s += clock.monotonic() - asked_s
-            done.append(_completion(lease.token))
-        for task in side:
-            task.cancel()
-    tally.completed += len(await frontier.complete(name, done))
+        group.create_task(_commit(run.frontier, name, done, ended))
+        heartbeat = group.create_task(_beat(run.frontier, name))
+        while run.left > 0:
+            run.left -= 1
+            asked_s = run.clock.monotonic()
+            (lease,) = (await run.frontier.lease(name, 1)).leases
+            run.waited_s += run.clock.monotonic() - asked_s
+            await asyncio.sleep(run.item_s)
+            asked_s = run.clock.monotonic()
+            await run.frontier.fetched(name, {lease.token: run.item_s})
+            run.waited_s += run.clock.monotonic() - asked_s
+            done.append(run.completion(lease.token))
+        ended.set()
+        heartbeat.cancel()
 
 
-def _completion(token: int) -> Completion:
-    """A page with links, most of them met before."""
-    links = tuple(_request(token - back) for back in range(_LINKS))
-    return Completion(token=token, outcome=Outcome.DONE, links=links)
-
-
-async def _commit(frontier: Frontier, name: str, done: list[Completion], tally: _Tally) -> None:
-    while True:
-        await asyncio.sleep(_GROUP_S)
+async def _commit(
+    frontier: Frontier, name: str, done: list[Completion], ended: asyncio.Event
+) -> None:
+    while done or not ended.is_set():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GROUP_S):
+                await ended.wait()
         group = done[:]
+        done.clear()
         if group:
-            # Cut before the wait: a verb that has begun is carried through, cancelled or not.
-            del done[: len(group)]
-            tally.completed += len(await frontier.complete(name, group))
+            await frontier.complete(name, group)
 
 
 async def _beat(frontier: Frontier, name: str) -> None:

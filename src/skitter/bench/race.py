@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from signal import Signals
 from tempfile import TemporaryDirectory
 
 from msgspec import Struct
@@ -104,7 +105,9 @@ class Race:
         """A string says why there is no result."""
         with self._task() as task:
             usage = measure(contestant.command(task), task.folder, self._clock)
-            if usage.exit_code != 0:
+            if usage.exit_code < 0:
+                return f"killed by {Signals(-usage.exit_code).name}"
+            if usage.exit_code > 0:
                 said = (task.folder / "stderr").read_text(errors="replace")
                 return f"failed with exit code {usage.exit_code}: {last_line(said)}"
             pages = contestant.count(task)

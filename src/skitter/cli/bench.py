@@ -38,7 +38,14 @@ __all__ = ["bench"]
     "--url", metavar="URL", help="Crawl this site of yours instead: at full speed, every round."
 )
 @click.option("--quick", is_flag=True, help="A small simulated site, to see that all works.")
-@click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, metavar="N")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Crawls of each, in turn.",
+)
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1, max=1000),

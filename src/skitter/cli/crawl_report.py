@@ -1,7 +1,9 @@
 """What `skitter crawl` prints before (--dry-run) and after."""
 
 import json
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from msgspec.structs import asdict
@@ -14,6 +16,8 @@ from skitter.models import JobState
 
 __all__ = ["describe", "say_summary", "warn_of_failure"]
 
+#: Share of failed requests that is nothing unusual.
+_FEW_FAILURES = 0.05
 #: Shown of a long list.
 _SHOWN_SEEDS = 5
 
@@ -69,20 +73,34 @@ def say_summary(summary: Summary, command: str, *, finished_before: bool) -> Non
         click.echo(f"Job {summary.job} is finished; nothing was fetched.")
     _say_counts(summary)
     for path in summary.outputs:
-        click.echo(f"  {path}")
+        click.echo(f"  {_near(path)}")
     click.echo(f"  {summary.data}  (skitter show URL, skitter export, skitter jobs show)")
     if summary.state is JobState.PAUSED:
         click.secho(f"Interrupted. To go on: {command}", bold=True)
 
 
 def warn_of_failure(summary: Summary) -> None:
-    """One line on standard error if nothing at all could be fetched."""
-    if summary.accepted and summary.failed == summary.accepted:
-        click.secho(
-            "Warning: every request failed; `skitter export` lists the errors.",
-            fg="yellow",
-            err=True,
-        )
+    """One line on standard error if more than a few requests failed, and what to do about it."""
+    tried = summary.pages + summary.failed
+    if not summary.failed or summary.failed <= tried * _FEW_FAILURES:
+        return
+    share = "every request" if not summary.pages else f"{summary.failed / tried:.0%} of requests"
+    lines = shlex.join(
+        ["skitter", "export", "errors.jsonl", "--data", summary.data, "--job", summary.job]
+    )
+    click.secho(
+        f"Warning: {share} failed; {lines} lists why, --delay and --concurrency slow down.",
+        fg="yellow",
+        err=True,
+    )
+
+
+def _near(path: str) -> str:
+    """The path as somebody in this folder would type it."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
 
 
 def _say_counts(summary: Summary) -> None:
@@ -90,7 +108,8 @@ def _say_counts(summary: Summary) -> None:
     if summary.redirected:
         parts.append(f"{summary.redirected:,} redirected")
     if summary.failed:
-        parts.append(f"{summary.failed:,} failed")
+        rate = summary.pages / (summary.pages + summary.failed)
+        parts.append(f"{summary.failed:,} failed ({rate:.1%} success)")
     parts += [f"{count:,} dropped ({reason})" for reason, count in summary.dropped.items()]
     if summary.queued:
         parts.append(f"{summary.queued:,} still queued")

@@ -5,7 +5,6 @@ from typing import Protocol, Self, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from skitter.engine.progress import Snapshot
@@ -62,6 +61,8 @@ class Lines:
             f"{snapshot.in_flight} in flight",
             f"{counts.failed} failed",
         ]
+        if snapshot.workers.get("dead"):
+            parts.append(f"{snapshot.workers['dead']} workers dead")
         if snapshot.left_s is not None:
             parts.append(f"at least {duration(snapshot.left_s)} left")
         line = ", ".join(parts)
@@ -101,16 +102,21 @@ def render(job: str, snapshot: Snapshot) -> Group:
     head = Text.assemble(
         ("  skitter ", "bold cyan"), (job, "bold"), f"   {duration(snapshot.seconds)}"
     )
-    figures = Table.grid(padding=(0, 3))
-    figures.add_row(
-        _figure(f"{counts.done:,}", "pages", "green"),
-        _figure(f"{snapshot.pages_per_second:,.1f}", "pages/s", "green"),
-        _figure(f"{counts.queued:,}", "queued", "cyan"),
-        _figure(f"{snapshot.in_flight:,}", "in flight", "cyan"),
-        _figure(f"{counts.failed:,}", "failed", "red" if counts.failed else "dim"),
-        _figure(size(counts.body_bytes), "", "dim"),
-    )
-    rows: list[Text | Table] = [head, _bar(snapshot), figures]
+    figures = Text("  ")
+    for value, unit, style in (
+        (f"{counts.done:,}", "pages", "green"),
+        (f"{snapshot.pages_per_second:,.1f}", "pages/s", "green"),
+        (f"{counts.queued:,}", "queued", "cyan"),
+        (f"{snapshot.in_flight:,}", "in flight", "cyan"),
+        (f"{counts.failed:,}", "failed", "red" if counts.failed else "dim"),
+    ):
+        figures.append(value, f"bold {style}")
+        figures.append(f" {unit}   ")
+    figures.append(size(counts.body_bytes), "dim")
+    rows = [head, _bar(snapshot), figures]
+    if snapshot.workers:
+        states = "  ".join(f"{n} {state}" for state, n in sorted(snapshot.workers.items()))
+        rows.append(Text(f"  workers  {states}", "dim"))
     if snapshot.errors:
         worst = sorted(snapshot.errors.items(), key=lambda item: -item[1])[:4]
         rows.append(Text("  errors   " + "  ".join(f"{c} {n:,}" for c, n in worst), "red"))
@@ -136,10 +142,6 @@ def _bar(snapshot: Snapshot) -> Text:
     if snapshot.left_s is not None:
         text.append(f", at least {duration(snapshot.left_s)} left", "dim")
     return text
-
-
-def _figure(value: str, unit: str, style: str) -> Text:
-    return Text.assemble("  ", (value, f"bold {style}"), (f" {unit}" if unit else ""))
 
 
 def _domains(label: str, items: list[str]) -> Text:

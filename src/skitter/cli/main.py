@@ -35,6 +35,10 @@ COMMANDS = {
         "skitter.cli.crawl:crawl",
         "Crawl web sites from their seed URLs and record every page",
     ),
+    "workers": Entry(
+        "skitter.cli.workers:workers",
+        "Look at the workers of a running crawl, restart or drain one",
+    ),
     "show": Entry("skitter.cli.show:show", "Show the record of a URL"),
     "export": Entry("skitter.cli.export:export", "Write the records of a job to files"),
     "jobs": Entry("skitter.cli.jobs:jobs", "Look at the jobs of a data folder, or delete one"),
@@ -134,7 +138,12 @@ def _imported(target: str) -> click.Command:
     name="skitter",
     cls=LazyGroup,
     context_settings=SETTINGS,
-    epilog=examples("skitter doctor", "skitter config show"),
+    epilog=examples(
+        "skitter crawl https://example.com -o pages.jsonl",
+        "skitter show https://example.com",
+        "skitter sim --hosts 20",
+        "skitter doctor",
+    ),
 )
 @click.version_option(VERSION, "-V", "--version", message="skitter %(version)s")
 def main() -> None:

@@ -15,7 +15,7 @@ from skitter.urls.normalize import origin_of
 __all__ = ["JobRobots", "RobotsAudit"]
 
 #: Parsed files that are kept at hand; the others are kept packed.
-_MAX_PARSED = 1_024
+_MAX_PARSED = 8_192
 
 
 class JobRobots(Struct, frozen=True, kw_only=True):

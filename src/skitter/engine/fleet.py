@@ -7,12 +7,14 @@ heard is killed first, because only a dead process is sure not to send another r
 
 import asyncio
 import signal
+from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skitter.clock import Clock
 from skitter.engine.coordinator import WorkerReport
@@ -144,7 +146,12 @@ class Fleet:
 
     async def snapshot(self) -> Snapshot | None:
         """The crawl now, if the coordinator answers."""
-        return await self._channel.call("snapshot", (), Snapshot | None)  # type: ignore[arg-type]
+        snapshot: Snapshot | None
+        snapshot = await self._channel.call("snapshot", (), Snapshot | None)  # type: ignore[arg-type]
+        if snapshot is None:
+            return None
+        states = Counter(status.state.value for status in await self.workers())
+        return replace(snapshot, workers=dict(states))
 
     # Verbs for `skitter workers`
 

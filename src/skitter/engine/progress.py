@@ -47,6 +47,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     limit: str
     #: Seconds until everything known now is fetched at the rates allowed; None: not known.
     left_s: float | None
+    #: State -> how many worker processes are in it; empty where there are none.
+    workers: dict[str, int] = {}
 
 
 class Progress:
@@ -102,7 +104,7 @@ class Progress:
             errors=self._errors,
             busiest=domains,
             slowest=slowest[:3],
-            limit=self._limit(domains, in_flight),
+            limit=self._limit(domains, in_flight, info.counts),
             left_s=_left_s(domains, info.counts, rate),
         )
 
@@ -113,7 +115,7 @@ class Progress:
         (then, before), (_, pages) = self._marks[0], self._marks[-1]
         return (pages - before) / (now - then) if now > then else 0.0
 
-    def _limit(self, domains: Sequence[DomainInfo], in_flight: int) -> str:
+    def _limit(self, domains: Sequence[DomainInfo], in_flight: int, counts: JobCounts) -> str:
         held = [d for d in domains if d.hold_reason and d.queued]
         if held and in_flight == 0:
             first = held[0]
@@ -123,6 +125,8 @@ class Progress:
         waiting = [d for d in domains if d.queued]
         if waiting and all(d.due_in_s > 0 or d.in_flight >= d.rate.concurrency for d in waiting):
             return _politeness(waiting[0])
+        if in_flight == 0 and counts.queued and not waiting:
+            return f"waiting to try {counts.queued} again that failed"
         return ""
 
 
@@ -133,9 +137,10 @@ def _politeness(domain: DomainInfo) -> str:
             f"limited by politeness: {domain.rate.concurrency} at a time for {domain.domain},"
             " --concurrency"
         )
-    rate = (
-        f"{1 / interval_s:g} request/s" if interval_s <= 1 else f"1 request every {interval_s:g} s"
-    )
+    if interval_s > 1:
+        rate = f"1 request every {interval_s:g} s"
+    else:
+        rate = "1 request/s" if interval_s == 1 else f"{1 / interval_s:g} requests/s"
     why = "crawl-delay of its robots.txt" if domain.crawl_delay else "--delay"
     return f"limited by politeness: {rate} for {domain.domain}, {why}"
 

@@ -16,7 +16,6 @@ __all__ = ["SeenSet"]
 _MEAN_ENTRIES = 96
 #: Fingerprints met last, in a set as well: most links of a page were met a moment ago.
 _RECENT_ENTRIES = 1 << 15
-_Bucket = array  # type: ignore[type-arg]  # array[int] exists only for the type checker
 
 
 class SeenSet:
@@ -26,9 +25,11 @@ class SeenSet:
 
     def __init__(self, fingerprints: Iterable[int] = (), expected: int = 0) -> None:
         """`expected` fingerprints, about: only to take many of them in quickly."""
-        self._buckets = [_Bucket("q") for _ in range(max(1, expected // _MEAN_ENTRIES))]
+        self._buckets: list[array[int]] = [
+            array("q") for _ in range(max(1, expected // _MEAN_ENTRIES))
+        ]
         # Secret, so that nobody can choose URLs that all fall into one array.
-        self._factor = randbits(64) | 1
+        self._factor = (1 << 63) | randbits(63)
         self._mask = (1 << (len(self._buckets) - 1).bit_length()) - 1
         self._length = 0
         self._recent: set[int] = set()
@@ -66,13 +67,13 @@ class SeenSet:
         for fingerprint in fingerprints:
             buckets[place(fingerprint)].append(fingerprint)
         for at, bucket in enumerate(buckets):
-            buckets[at] = _Bucket("q", sorted(set(bucket)))
+            buckets[at] = array("q", sorted(set(bucket)))
         self._length = sum(map(len, buckets))
         while self._length > self._split_at:
             self._split()
 
     def _place(self, fingerprint: int) -> int:
-        at = (fingerprint * self._factor >> 32) & self._mask
+        at = (fingerprint * self._factor >> 64) & self._mask
         return at if at < len(self._buckets) else at & (self._mask >> 1)
 
     def _split(self) -> None:
@@ -84,8 +85,8 @@ class SeenSet:
         kept: list[int] = []
         moved: list[int] = []
         for f in self._buckets[old]:
-            (moved if (f * factor >> 32) & mask == new else kept).append(f)
+            (moved if (f * factor >> 64) & mask == new else kept).append(f)
         # Both are made anew, and exactly as long as needed.
-        self._buckets[old] = _Bucket("q", kept)
-        self._buckets.append(_Bucket("q", moved))
+        self._buckets[old] = array("q", kept)
+        self._buckets.append(array("q", moved))
         self._split_at += _MEAN_ENTRIES

@@ -146,16 +146,17 @@ class SqliteFrontier:
 
     async def fetched(self, worker: str, ages_s: Mapping[int, float | None]) -> None:
         now = self._clock.monotonic()
+        found = [self._board.held.get(token) for token in sorted(ages_s)]
+        ended = [held for held in found if held and held.worker == worker and held.slot]
         # Newest first: a share of the rate can be given back only while it is the latest one.
-        for token in sorted(ages_s, reverse=True):
-            held = self._board.held.get(token)
-            if held is None or held.worker != worker or not held.slot:
-                continue
-            age_s = ages_s[token]
+        for held in reversed(ended):
+            age_s = ages_s[held.token]
             if age_s is not None:
                 held.domain.sent(now - age_s)
             elif held.share is not None:
                 held.domain.refund(held.share)
+        # Oldest first: domains that become due at the same moment keep their turn.
+        for held in ended:
             self._board.free_slot(held)
 
     async def complete(self, worker: str, completions: Sequence[Completion]) -> list[Verdict]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from skitter.errors import UsageError
 from skitter.frontier.base import AddResult
 from skitter.models import Completion, JobCounts, JobState, Outcome
 
@@ -65,6 +66,38 @@ def test_a_stopped_job_takes_no_requests_and_no_links(free: Stage) -> None:
     assert free.add("job", [page(2), page(3)]) == AddResult(refused=2)
     free.end(lease, links=(page(4),))
     assert free.info("job").counts == JobCounts(accepted=1, done=1)
+
+
+def test_a_stop_drops_what_waits_with_a_count(free: Stage) -> None:
+    free.job()
+    free.add("job", [page(n) for n in range(6)])
+    leases = free.lease("w", 4).leases
+    free.end(leases[0], Outcome.RETRY, after_s=60.0)
+    free.set_state("job", JobState.STOPPED)
+    assert free.info("job").counts == JobCounts(accepted=6, leased=3, dropped={"stopped": 3})
+    free.end(leases[1])
+    free.end(leases[2], Outcome.RETRY, after_s=1.0)
+    free.reap("w")
+    ended = JobCounts(accepted=6, done=1, dropped={"stopped": 5})
+    assert free.info("job").counts == ended
+    assert free.backlog() == []
+    free.kill()
+    free.clock.turn(90.0)
+    assert (free.lease_urls(), free.lease("w", 1).next_due_s) == ([], None)
+    assert (free.info("job").counts, free.backlog()) == (ended, [])
+
+
+def test_a_stopped_job_stays_stopped(free: Stage) -> None:
+    free.job()
+    free.add("job", [page(1)])
+    free.set_state("job", JobState.STOPPED)
+    with pytest.raises(UsageError, match="was stopped"):
+        free.set_state("job", JobState.RUNNING)
+    for state in (JobState.PAUSED, JobState.FINISHED, JobState.STOPPED):
+        free.set_state("job", state)
+        info = free.info("job")
+        assert (info.state, info.counts.dropped) == (JobState.STOPPED, {"stopped": 1})
+    assert free.lease_urls() == []
 
 
 def test_never_more_done_than_max_pages(free: Stage) -> None:

@@ -54,6 +54,7 @@ def test_who_cannot_run_is_told_and_the_rest_runs(race: Race) -> None:
     ("broken", "reason"),
     [
         (contestant("a", "import sys; sys.exit('it broke')"), "exit code 1: it broke"),
+        (contestant("a", "import os; os.kill(os.getpid(), 9)"), "killed by SIGKILL"),
         (contestant("a", pages=0), "no page with status 200"),
     ],
 )

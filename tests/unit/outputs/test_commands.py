@@ -3,7 +3,8 @@
 import asyncio
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,7 +19,7 @@ from skitter.config.settings import Settings
 from skitter.models import Completion, JobSpec, JobState, Outcome, Request
 from skitter.store.base import StoredPage
 from skitter.urls.fingerprint import fingerprint
-from skitter.wiring import Backends, open_backends
+from skitter.wiring import Backends, hold_folder, open_backends
 
 #: The class is in conftest.py, which no test can import.
 Crawl: TypeAlias = Any
@@ -32,6 +33,13 @@ SPEC = JobSpec(
 )
 JOB_ID = "a" * 32
 PNG = b"\x89PNG\r\n\x1a\n\0"
+
+
+@asynccontextmanager
+async def held(data: Path) -> AsyncIterator[Backends]:
+    with hold_folder(data):
+        async with open_backends(data, Settings(), writing=True) as backends:
+            yield backends
 
 
 @pytest.fixture
@@ -92,7 +100,7 @@ def jobs(tmp_path: Path, crawl: Crawl) -> Jobs:
     """Makes `./skitter-data` with jobs of these names and ids."""
 
     async def make(names: dict[str, str]) -> None:
-        async with open_backends(tmp_path / "skitter-data", Settings(), writing=True) as backends:
+        async with held(tmp_path / "skitter-data") as backends:
             for name, job_id in names.items():
                 await fill(backends, crawl, name, job_id)
 
@@ -196,7 +204,7 @@ def test_export_leaves_a_growing_file_alone(run: Run, crawl: Crawl, tmp_path: Pa
     target = tmp_path / "out.jsonl"
 
     async def make(state: JobState) -> None:
-        async with open_backends(tmp_path / "skitter-data", Settings(), writing=True) as backends:
+        async with held(tmp_path / "skitter-data") as backends:
             await backends.frontier.open_job("news", JOB_ID, SPEC, max_pages=None)
             await backends.frontier.set_state("news", state)
             outputs = crawl.outputs(target)
@@ -249,7 +257,7 @@ def test_a_finished_job_counts_what_is_left_as_max_pages(
     run: Run, crawl: Crawl, tmp_path: Path
 ) -> None:
     async def make() -> None:
-        async with open_backends(tmp_path / "skitter-data", Settings(), writing=True) as backends:
+        async with held(tmp_path / "skitter-data") as backends:
             await fill(backends, crawl, "news")
             await backends.frontier.set_state("news", JobState.FINISHED)
 
@@ -274,7 +282,7 @@ def test_reading_works_while_a_crawl_holds_the_folder_and_deleting_does_not(
     run: Run, crawl: Crawl, tmp_path: Path
 ) -> None:
     async def main() -> None:
-        async with open_backends(tmp_path / "skitter-data", Settings(), writing=True) as backends:
+        async with held(tmp_path / "skitter-data") as backends:
             await fill(backends, crawl, "news")
             for words in (
                 ("show", "site.test/page"),

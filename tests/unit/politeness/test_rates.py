@@ -2,10 +2,12 @@
 
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skitter.errors import UsageError
 from skitter.politeness.rates import Rate
 
 EVERY_DAY = settings(max_examples=200, deadline=None, database=None, derandomize=True)
@@ -82,3 +84,24 @@ def test_the_interval_is_the_window_divided_by_what_is_used_of_its_hits(
 
 def test_without_a_delay_everything_is_due() -> None:
     assert granted(Rate.of_delay(0.0), [0.0] * 10) == [0.0] * 10
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"hits": 0},
+        {"hits": -1.0},
+        {"hits": float("nan")},
+        {"hits": float("inf")},
+        {"window_s": -1.0},
+        {"window_s": float("nan")},
+        {"scale": 0},
+        {"scale": 1.5},
+        {"concurrency": 0},
+    ],
+)
+def test_a_rate_that_makes_no_sense_is_refused(values: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="a rate"):
+        Rate(**values)
+    with pytest.raises(UsageError, match="a rate"):
+        msgspec.convert(values, Rate)

@@ -7,6 +7,7 @@ every status reaches the spider, as with the other crawlers. Output is Scrapy's 
     python -m skitter.bench.crawlers.scrapy URL CONCURRENCY FILE [JOBDIR]
 """
 
+import logging
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -63,6 +64,8 @@ def settings(concurrency: int, feed: str, job_folder: str | None) -> dict[str, o
 if __name__ == "__main__":
     seed, concurrency, feed, *job_folder = sys.argv[1:]
     chosen = settings(int(concurrency), feed, job_folder[0] if job_folder else None)
-    process = CrawlerProcess(chosen, install_root_handler=False)
+    # LOG_ENABLED alone still makes a log record of every request and item, for nobody.
+    logging.disable()
+    process = CrawlerProcess(chosen)
     process.crawl(HostSpider, url=seed)
     process.start()

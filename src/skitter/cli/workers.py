@@ -1,0 +1,141 @@
+"""`skitter workers`: the worker processes of a crawl that is running in another terminal."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from skitter.cli.options import examples
+from skitter.cli.reading import data_option
+from skitter.engine.fleet import WorkerStatus
+from skitter.engine.folder import DataFolder, control_socket
+from skitter.errors import UsageError
+from skitter.rpc import Channel
+
+__all__ = ["workers"]
+
+T = TypeVar("T")
+
+#: A supervisor that does not answer within this is gone.
+_ANSWER_S = 10.0
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group(
+    epilog=examples(
+        "skitter workers list",
+        "skitter workers show 1 --json",
+        "skitter workers restart 2",
+        "skitter workers drain 2",
+    )
+)
+def workers() -> None:
+    """Look at the workers of a running crawl, restart or drain one.
+
+    Run it in another terminal while `skitter crawl` runs with more than one worker.
+    """
+
+
+@workers.command("list", epilog=examples("skitter workers list", "skitter workers list --json"))
+@data_option
+@_as_json
+def list_workers(data: Path, as_json: bool) -> None:
+    """List the workers: what they do, what they did, when they were last heard."""
+    found = _statuses(data)
+    if as_json:
+        click.echo(msgspec.json.encode([_row(status) for status in found]))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("id", "state", "pid", "items", "done", "failed", "restarts", "heard"):
+        table.add_column(title, justify="left" if title in {"id", "state"} else "right")
+    for status in found:
+        table.add_row(*(_shown(value) for value in _row(status).values()))
+    Console().print(table)
+
+
+@workers.command("show", epilog=examples("skitter workers show 1", "skitter workers show 1 --json"))
+@click.argument("id_", metavar="ID")
+@data_option
+@_as_json
+def show(id_: str, data: Path, as_json: bool) -> None:
+    """Show one worker and its checkpoints: the items it is working on."""
+    status = next((s for s in _statuses(data) if s.id == id_), None)
+    if status is None:
+        raise UsageError(f"no worker {id_!r}; `skitter workers list` shows those there are")
+    if as_json:
+        click.echo(msgspec.json.encode(status))
+        return
+    for name, value in _row(status).items():
+        click.echo(f"{name + ':':<10}{_shown(value)}")
+    for lease in status.leases:
+        request = lease.request
+        click.echo(f"  {request.url}  (depth {request.depth}, try {lease.tries + 1})")
+
+
+@workers.command("restart", epilog=examples("skitter workers restart 2"))
+@click.argument("id_", metavar="ID")
+@data_option
+def restart(id_: str, data: Path) -> None:
+    """Replace one worker by a new process while the rest go on."""
+    _ask(data, lambda channel: channel.call("restart", (id_,), object))
+    click.echo(f"Worker {id_} is being replaced; the others go on.")
+
+
+@workers.command("drain", epilog=examples("skitter workers drain 2"))
+@click.argument("id_", metavar="ID")
+@data_option
+def drain(id_: str, data: Path) -> None:
+    """Let one worker finish what it holds and leave."""
+    _ask(data, lambda channel: channel.call("drain", (id_,), object))
+    click.echo(f"Worker {id_} takes no more work and leaves when it is done.")
+
+
+def _statuses(data: Path) -> list[WorkerStatus]:
+    return _ask(data, lambda channel: channel.call("workers", (), list[WorkerStatus]))
+
+
+def _row(status: WorkerStatus) -> dict[str, object]:
+    return {
+        "id": status.id,
+        "state": status.state,
+        "pid": status.pid,
+        "items": len(status.leases),
+        "done": status.done,
+        "failed": status.failed,
+        "restarts": status.restarts,
+        "heard_s": None if status.heard_s is None else round(status.heard_s, 1),
+    }
+
+
+def _shown(value: object) -> str:
+    return "-" if value is None else str(value)
+
+
+def _ask(data: Path, ask: Callable[[Channel], Awaitable[T]]) -> T:
+    """Ask the supervisor of the crawl that runs in this folder."""
+    DataFolder(data).check()
+    socket = control_socket(data)
+    if socket is None:
+        raise UsageError(
+            f"no crawl with worker processes is running in {data}:"
+            " start one with `skitter crawl --workers 2 …`"
+        )
+    return asyncio.run(_asked(socket, ask))
+
+
+async def _asked(socket: Path, ask: Callable[[Channel], Awaitable[T]]) -> T:
+    channel = Channel(socket)
+    talking = asyncio.ensure_future(channel.run())
+    try:
+        async with asyncio.timeout(_ANSWER_S):
+            return await ask(channel)
+    except TimeoutError:
+        raise UsageError("the crawl does not answer: it may just have ended") from None
+    finally:
+        talking.cancel()
