@@ -15,7 +15,7 @@ from skitter.clock import Clock, SystemClock
 from skitter.config.product import PRODUCT, VERSION
 from skitter.config.settings import Settings
 from skitter.engine.commit import Committer, LocalCommitter, RemoteCommitter
-from skitter.engine.coordinator import Coordinator
+from skitter.engine.coordinator import Coordinator, RemoteRobots
 from skitter.engine.fetchlog import FetchLog
 from skitter.engine.fleet import Fleet, FleetOptions
 from skitter.engine.folder import DataFolder
@@ -23,6 +23,7 @@ from skitter.engine.hooks import Hooks
 from skitter.engine.logbook import LOG_FOLDER
 from skitter.engine.process import Child, run_child
 from skitter.engine.progress import Progress
+from skitter.engine.robots import RobotsCache, SharedRobots
 from skitter.engine.run import SoloRun
 from skitter.engine.worker import Worker
 from skitter.fetch.curl import CurlFetcher, CurlOptions
@@ -187,7 +188,13 @@ def work_remotely(work: Assignment, socket: Path, name: str, place: str) -> None
         clock = SystemClock()
         store = _store(folder, work.settings, clock, series=f"w{place}-")
         worker = _worker(
-            name, RemoteFrontier(channel), RemoteCommitter(channel), store, work, place=place
+            name,
+            RemoteFrontier(channel),
+            RemoteCommitter(channel),
+            store,
+            work,
+            robots=RemoteRobots(channel),
+            place=place,
         )
         talking = asyncio.ensure_future(channel.run())
         stopping = asyncio.ensure_future(stop.wait())
@@ -233,6 +240,7 @@ def _worker(
     store: Store,
     work: Assignment,
     *,
+    robots: SharedRobots | None = None,
     place: str | None = None,
 ) -> Worker:
     """A worker that fetches with libcurl; one with a `place` has to reckon with being cut off."""
@@ -257,15 +265,18 @@ def _worker(
         agent=settings.robots.user_agent_token,
         call_later=asyncio.get_running_loop().call_later,
     )
+    hooks = Hooks([log])
+    fetcher = CurlFetcher(guard, options, clock)
     return Worker(
         name,
         frontier=frontier,
-        fetcher=CurlFetcher(guard, options, clock),
+        fetcher=fetcher,
+        robots=RobotsCache(name, fetcher, settings.robots, clock=clock, hooks=hooks, shared=robots),
         committer=committer,
         store=store,
         clock=clock,
         settings=settings,
-        hooks=Hooks([log]),
+        hooks=hooks,
         keeps_body=work.include_body,
         max_silence_s=settings.frontier.lease_s * 2 / 3 if place else None,
     )

@@ -41,9 +41,9 @@ def write_plot(report: Report, path: Path) -> None:
         axes.margins(x=0.2)
         axes.set_title(title, fontsize=10)
         axes.spines[["top", "right"]].set_visible(False)
+    rounds = f"medians of {report.rounds} rounds" if report.rounds > 1 else "one round"
     figure.suptitle(
-        f"{report.site}; {report.concurrency} requests at once, medians of {report.rounds}"
-        f" rounds, {report.cores} cores",
+        f"{report.site}; {report.concurrency} requests at once, {rounds}, {report.cores} cores",
         fontsize=9,
     )
     figure.savefig(path, dpi=150)

@@ -6,22 +6,29 @@ again, it goes on where it was, and the workers, which keep their leases, with i
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skitter.clock import Clock
 from skitter.engine.commit import Finished, LocalCommitter
 from skitter.engine.crawl import is_finished
 from skitter.engine.progress import Progress, Snapshot
+from skitter.engine.robots import RobotsCopy
 from skitter.frontier.base import AddResult, Frontier
 from skitter.models import Grant, Lease, Outcome, Request, Verdict
-from skitter.rpc import Connection, Server, Verb, verb
+from skitter.rpc import Channel, Connection, Server, Verb, verb
 
-__all__ = ["Coordinator", "WorkerReport"]
+__all__ = ["Coordinator", "RemoteRobots", "WorkerReport"]
 
 #: A worker that is woken this early waits the rest itself.
 _SOON_S = 1.0
+#: A worker that has not delivered a robots.txt by then is not waited for.
+_LOADER_S = 60.0
+#: Copies of robots.txt kept.
+_MAX_ORIGINS = 100_000
 #: How often leases past their deadline are looked for.
 _REAP_S = 1.0
 
@@ -42,6 +49,22 @@ class _Tally(Struct):
 
     done: int = 0
     failed: int = 0
+
+
+class RemoteRobots:
+    """A worker's view of the shared copies."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    async def robots(self, worker: str, origin: str) -> RobotsCopy | None:
+        """See `SharedRobots.robots`."""
+        kind = RobotsCopy | None
+        return await self._channel.call("robots", (worker, origin), kind)  # type: ignore[arg-type]
+
+    async def publish_robots(self, origin: str, copy: RobotsCopy) -> None:
+        """See `SharedRobots.publish_robots`."""
+        await self._channel.call("publish_robots", (origin, copy), object)
 
 
 class Coordinator:
@@ -67,11 +90,14 @@ class Coordinator:
         self._heard: dict[str, float] = {}
         self._tallies: dict[str, _Tally] = {}
         self._changed = asyncio.Event()
+        #: Origin -> copy and when it is stale; origin -> who is fetching it.
+        self._robots: dict[str, tuple[RobotsCopy, float]] = {}
+        self._loaders: dict[str, tuple[str, asyncio.Event]] = {}
         own = {
             name: verb(getattr(self, name))
             for name in (
                 *("fetched", "add", "commit", "extend", "reap", "retain", "reports"),
-                *("snapshot", "finished"),
+                *("snapshot", "finished", "robots", "publish_robots"),
             )
         }
         self._server = Server(
@@ -130,6 +156,7 @@ class Coordinator:
         """Take back leases of the dead."""
         if worker is not None:
             self._heard.pop(worker, None)
+            self._release_loaders(worker)
         lost = await self._committer.reap(worker)
         if lost:
             await self._feed()
@@ -140,6 +167,39 @@ class Coordinator:
         self._heard[worker] = self._clock.monotonic()
         await self._frontier.extend(worker)
         return await self._committer.retain(worker, tokens)
+
+    # robots.txt: one worker fetches it, the others wait for its copy
+
+    async def robots(self, worker: str, origin: str) -> RobotsCopy | None:
+        """See `SharedRobots.robots`."""
+        copy, loader = self._robots.get(origin), self._loaders.get(origin)
+        if copy is not None and copy[1] > self._clock.monotonic():
+            return replace(copy[0], fresh_s=copy[1] - self._clock.monotonic())
+        if loader is None:
+            self._loaders[origin] = (worker, asyncio.Event())
+            return None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOADER_S):
+                await loader[1].wait()
+        if self._loaders.get(origin) is loader:
+            del self._loaders[origin]
+        return await self.robots(worker, origin)
+
+    async def publish_robots(self, origin: str, copy: RobotsCopy) -> None:
+        """See `SharedRobots.publish_robots`."""
+        while len(self._robots) >= _MAX_ORIGINS:
+            del self._robots[next(iter(self._robots))]
+        self._robots[origin] = (copy, self._clock.monotonic() + copy.fresh_s)
+        loader = self._loaders.pop(origin, None)
+        if loader is not None:
+            loader[1].set()
+
+    def _release_loaders(self, worker: str) -> None:
+        """Whoever waits for a dead worker's copy fetches it itself."""
+        for origin, (name, loaded) in list(self._loaders.items()):
+            if name == worker:
+                del self._loaders[origin]
+                loaded.set()
 
     # Verbs for the supervisor
 

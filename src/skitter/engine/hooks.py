@@ -31,7 +31,7 @@ class Hook:
         """These records are durable."""
 
     def held(self, domain: str, wait_s: float, reason: str) -> None:
-        """A domain is left alone for a while."""
+        """A domain is left alone for so long from now, at least."""
 
     def close(self) -> None:
         """The worker is done."""

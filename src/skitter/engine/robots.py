@@ -6,6 +6,7 @@ cannot be had; where there never was one, the origin's requests fail.
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -17,7 +18,7 @@ from skitter.fetch.base import Fetch, Fetcher, FetchResult, fetch_once
 from skitter.politeness.robots import RobotsRules, read_robots
 from skitter.urls.normalize import host_of, normalize
 
-__all__ = ["RobotsAnswer", "RobotsCache"]
+__all__ = ["RobotsAnswer", "RobotsCache", "RobotsCopy", "SharedRobots"]
 
 #: RFC 9309 2.3.1.2: at least five hops should be followed.
 _MAX_REDIRECTS = 5
@@ -26,6 +27,18 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 HeadersFor = Callable[[str], tuple[str, ...]]
 #: Origins remembered; the oldest are asked again.
 _MAX_ORIGINS = 100_000
+
+
+class RobotsCopy(Struct, frozen=True, kw_only=True):
+    """What came of asking for a robots.txt: an answer, or a problem."""
+
+    status_code: int | None = None
+    body: bytes = b""
+    problem: str = ""
+    #: The address guard refused the host.
+    forbidden: bool = False
+    #: Seconds for which it may still be used.
+    fresh_s: float = 0.0
 
 
 class RobotsAnswer(Struct, frozen=True, kw_only=True):
@@ -37,16 +50,37 @@ class RobotsAnswer(Struct, frozen=True, kw_only=True):
     expires_at: float = 0.0
 
 
+class SharedRobots(Protocol):
+    """Copies that several workers share, so that a host is asked once."""
+
+    async def robots(self, worker: str, origin: str) -> RobotsCopy | None:
+        """A fresh copy, waited for if somebody is fetching it; None: fetch it, then publish."""
+        ...
+
+    async def publish_robots(self, origin: str, copy: RobotsCopy) -> None:
+        """Here is what was asked for."""
+        ...
+
+
 class RobotsCache:
     """Answers by origin. `lookup` never waits; `load` is for when it has nothing."""
 
     def __init__(
-        self, fetcher: Fetcher, settings: RobotsSettings, clock: Clock, hooks: Hooks
+        self,
+        worker: str,
+        fetcher: Fetcher,
+        settings: RobotsSettings,
+        *,
+        clock: Clock,
+        hooks: Hooks,
+        shared: SharedRobots | None = None,
     ) -> None:
+        self._worker = worker
         self._fetcher = fetcher
         self._hooks = hooks
         self._settings = settings
         self._clock = clock
+        self._shared = shared
         self._answers: dict[str, RobotsAnswer] = {}
 
     def lookup(self, origin: str) -> RobotsAnswer | None:
@@ -57,23 +91,40 @@ class RobotsCache:
         return answer
 
     async def load(self, origin: str, headers_for: HeadersFor) -> RobotsAnswer:
-        """Fetch the origin's robots.txt, with its own retries."""
+        """The origin's robots.txt: somebody else's copy, or fetched, with its own retries."""
+        if self._shared is None:
+            return self._remember(origin, await self._obtain(origin, headers_for))
+        copy = await self._shared.robots(self._worker, origin)
+        if copy is None:
+            copy = await self._obtain(origin, headers_for)
+            await self._shared.publish_robots(origin, copy)
+        return self._remember(origin, copy)
+
+    async def _obtain(self, origin: str, headers_for: HeadersFor) -> RobotsCopy:
         result = await self._fetch(origin, headers_for)
-        answer = self._judge(result)
+        copy = self._copy(result)
         for _ in range(self._settings.retries):
-            if answer.rules is not None or answer.forbidden:
+            if copy.status_code is not None or copy.forbidden:
                 break
             await asyncio.sleep(self._settings.retry_delay_s)
             result = await self._fetch(origin, headers_for)
-            answer = self._judge(result)
+            copy = self._copy(result)
         self._hooks.robots_read(origin, result)
-        return self._remember(origin, answer)
+        return copy
 
-    def _remember(self, origin: str, answer: RobotsAnswer) -> RobotsAnswer:
+    def _remember(self, origin: str, copy: RobotsCopy) -> RobotsAnswer:
         old = self._answers.get(origin)
-        if answer.rules is None and old is not None and old.rules is not None:
-            expires_at = self._clock.monotonic() + self._settings.error_ttl_s
-            answer = RobotsAnswer(rules=old.rules, expires_at=expires_at)
+        rules = None
+        if copy.status_code is not None:
+            rules = read_robots(copy.status_code, copy.body, self._settings.user_agent_token)
+        elif old is not None:
+            rules = old.rules
+        answer = RobotsAnswer(
+            rules=rules,
+            problem=copy.problem,
+            forbidden=copy.forbidden,
+            expires_at=self._clock.monotonic() + copy.fresh_s,
+        )
         while len(self._answers) >= _MAX_ORIGINS:
             del self._answers[next(iter(self._answers))]
         self._answers[origin] = answer
@@ -105,19 +156,15 @@ class RobotsCache:
         self._hooks.robots_fetched(url, result)
         return result
 
-    def _judge(self, result: FetchResult) -> RobotsAnswer:
-        now = self._clock.monotonic()
-        if result.error is None and result.status_code is not None:
-            rules = read_robots(result.status_code, result.body, self._settings.user_agent_token)
-            if rules is not None:
-                return RobotsAnswer(rules=rules, expires_at=now + self._settings.ttl_s)
-            problem = f"robots.txt answered {result.status_code}"
-        else:
-            problem = f"robots.txt: {result.detail}"
-        return RobotsAnswer(
-            problem=problem,
+    def _copy(self, result: FetchResult) -> RobotsCopy:
+        status = result.status_code
+        if result.error is None and status is not None and status < 500:
+            return RobotsCopy(status_code=status, body=result.body, fresh_s=self._settings.ttl_s)
+        problem = result.detail if result.error is not None else f"answered {status}"
+        return RobotsCopy(
+            problem=f"robots.txt: {problem}",
             forbidden=result.forbidden,
-            expires_at=now + self._settings.error_ttl_s,
+            fresh_s=self._settings.error_ttl_s,
         )
 
 

@@ -2,7 +2,7 @@
 
 One loop talks to the frontier; everything between two of its rounds happens in callbacks of the
 fetcher, so that no page costs a task of its own. Per round it tells the frontier what has been
-learnt (holds, crawl-delays, finished transfers) and only then asks for more, so a domain that
+learnt (holds, finished transfers) and only then asks for more, so a domain that
 asked us to wait is never leased in between.
 """
 
@@ -17,21 +17,21 @@ from msgspec.structs import replace
 from skitter.clock import Clock
 from skitter.config.settings import Settings
 from skitter.engine.commit import Committer
+from skitter.engine.gate import RobotsGate
 from skitter.engine.hooks import Hooks
 from skitter.engine.links import LinkSelector
 from skitter.engine.pacing import Pacer
 from skitter.engine.page import Processed, process
-from skitter.engine.plan import JobPlan, sitemap_request
+from skitter.engine.plan import JobPlan
 from skitter.engine.robots import RobotsAnswer, RobotsCache
 from skitter.engine.verdicts import Judgement, judge
 from skitter.engine.writer import Result, Writer
-from skitter.errors import InvalidURLError
 from skitter.fetch.base import Fetch, Fetcher, FetchResult
 from skitter.frontier.base import Frontier
 from skitter.models import Completion, DropReason, ErrorCode, Lease, Outcome, Verdict
 from skitter.rpc import Channel
 from skitter.store.base import Store
-from skitter.urls.normalize import host_of, normalize, origin_of
+from skitter.urls.normalize import host_of
 
 __all__ = ["Worker"]
 
@@ -58,6 +58,7 @@ class Worker:
         *,
         frontier: Frontier,
         fetcher: Fetcher,
+        robots: RobotsCache,
         committer: Committer,
         store: Store,
         clock: Clock,
@@ -72,7 +73,7 @@ class Worker:
         self._clock = clock
         self._settings = settings
         self._hooks = hooks
-        self._robots = RobotsCache(fetcher, settings.robots, clock, hooks)
+        self._gate = RobotsGate(robots, frontier, self._obey)
         self._pacer = Pacer(clock.monotonic)
         #: Without a heartbeat that reached the frontier for this long, leases may be lost.
         self._max_silence_s = max_silence_s
@@ -86,16 +87,13 @@ class Worker:
             written=self._on_written,
         )
         self._selectors: dict[str, LinkSelector] = {}
-        self._crawl_delays: dict[str, float] = {}
-        self._waiting_for_robots: dict[str, list[Lease]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         #: Token -> lease, from the grant until the result is durable.
         self._leases: dict[int, Lease] = {}
         #: Tokens of leases whose transfer has not ended.
         self._in_flight: set[int] = set()
         self._fetched: dict[int, float | None] = {}
         self._holds: list[_Held] = []
-        self._new_crawl_delays: dict[str, float | None] = {}
+        self._ignored_delays: set[str] = set()
         self._wake = asyncio.Event()
         self._draining = False
         #: Called after every group commit; the crawl looks there whether it is finished.
@@ -123,9 +121,7 @@ class Worker:
     def _drop_transfers(self) -> None:
         self._fetcher.abort()
         self._pacer.clear()
-        for task in self._tasks:
-            task.cancel()
-        self._waiting_for_robots.clear()
+        self._gate.clear()
         for token in self._in_flight:
             del self._leases[token]
         self._in_flight.clear()
@@ -176,11 +172,13 @@ class Worker:
         """Tell the frontier what was learnt, in the order that keeps promises."""
         holds, self._holds = self._holds, []
         for hold in holds:
+            asked_at = self._clock.monotonic()
             wait_s = await self._frontier.hold(hold.domain, hold.retry_after_s, hold.reason)
-            self._hooks.held(hold.domain, wait_s, hold.reason)
-        delays, self._new_crawl_delays = self._new_crawl_delays, {}
-        for domain, delay_s in delays.items():
-            await self._frontier.set_crawl_delay(domain, delay_s)
+            passed_s = self._clock.monotonic() - asked_at
+            self._hooks.held(hold.domain, wait_s - passed_s, hold.reason)
+        ignored, self._ignored_delays = self._ignored_delays, set()
+        for domain in ignored:
+            await self._frontier.set_crawl_delay(domain, None)
         if self._fetched:
             fetched, self._fetched = self._fetched, {}
             await self._frontier.fetched(self.name, fetched)
@@ -245,42 +243,7 @@ class Worker:
             self._forget_crawl_delay(lease)
             self._send(lease)
         else:
-            origin = origin_of(request.url)
-            answer = self._robots.lookup(origin)
-            if answer is None:
-                self._wait_for_robots(origin, lease)
-            else:
-                self._obey(lease, answer)
-
-    def _wait_for_robots(self, origin: str, lease: Lease) -> None:
-        waiting = self._waiting_for_robots.get(origin)
-        if waiting is not None:
-            waiting.append(lease)
-            return
-        self._waiting_for_robots[origin] = [lease]
-        task = self._group.create_task(self._load_robots(origin, lease))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _load_robots(self, origin: str, lease: Lease) -> None:
-        plan = self._selectors[lease.job].plan
-        answer = await self._robots.load(origin, plan.headers_for)
-        rules = answer.rules
-        if rules is not None:
-            self._note_crawl_delay(lease.request.domain, rules.crawl_delay_s)
-            if plan.spec.sitemaps and rules.sitemaps and origin in plan.seed_origins:
-                await self._add_sitemaps(plan.name, lease.request.url, rules.sitemaps)
-        for waiting in self._waiting_for_robots.pop(origin):
-            self._obey(waiting, answer)
-
-    async def _add_sitemaps(self, job: str, base: str, sitemaps: Sequence[str]) -> None:
-        requests = []
-        for sitemap in sitemaps:
-            try:
-                requests.append(sitemap_request(normalize(sitemap, base)))
-            except InvalidURLError:
-                continue
-        await self._frontier.add(job, requests)
+            self._gate.admit(lease, self._selectors[lease.job].plan, self._group)
 
     def _obey(self, lease: Lease, answer: RobotsAnswer) -> None:
         if answer.forbidden:
@@ -302,7 +265,7 @@ class Worker:
             max_body_bytes=self._settings.fetch.max_body_bytes,
             timeout_s=self._settings.fetch.timeout_s,
         )
-        gap_s = max(lease.pace_s, self._crawl_delays.get(request.domain, 0.0))
+        gap_s = max(lease.pace_s, self._gate.crawl_delay_s(request.domain))
         left = partial(self._hooks.sent, lease)
         if gap_s == 0 and not self._is_cut_off:
             self._fetcher.start(fetch, partial(self._on_fetched, lease), left)
@@ -399,14 +362,7 @@ class Worker:
         self._wake.set()
         self.on_written()
 
-    # Crawl-delays: the strictest host of a domain speaks for it
-
-    def _note_crawl_delay(self, domain: str, delay_s: float | None) -> None:
-        if delay_s is not None and delay_s > self._crawl_delays.get(domain, 0.0):
-            self._crawl_delays[domain] = delay_s
-            self._new_crawl_delays[domain] = delay_s
-
     def _forget_crawl_delay(self, lease: Lease) -> None:
         """A crawl that ignores robots.txt also ignores what an earlier one learnt from it."""
         if lease.pace_s > self._settings.politeness.delay_s:
-            self._new_crawl_delays[lease.request.domain] = None
+            self._ignored_delays.add(lease.request.domain)

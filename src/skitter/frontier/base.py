@@ -3,9 +3,9 @@
 Rules that hold for every implementation:
 
 * Every verb is one atomic step. When it returns, its effect survives `kill -9`.
-* A job accepts a fingerprint once, whatever its generation (a fingerprint that is to be
-  fetched again differs: see `Request.generation`); from then on the request is queued,
-  leased, or has exactly one terminal outcome.
+* A job accepts a fingerprint once: dedupe is by fingerprint alone, so a second generation
+  of a known one is a duplicate. From then on the request is queued, leased, or has exactly
+  one terminal outcome.
 * Politeness lives here: a domain is leased only when its rate, its concurrency and its
   holds allow it, whoever asks.
 * A lease belongs to its worker until the worker's deadline. `extend` moves the deadline;

@@ -1,4 +1,4 @@
-"""What a job has seen, in about ten bytes per fingerprint.
+"""What a job has seen, in about twelve bytes per fingerprint.
 
 A Python set of 64-bit numbers costs eighty to a hundred. Here they lie in small sorted arrays,
 and which array a fingerprint belongs to is decided by linear hashing: arrays are split one at

@@ -31,7 +31,7 @@ def test_what_is_no_longer_recent_is_still_known() -> None:
     assert len(compact) == len(many)
 
 
-def test_a_fingerprint_costs_about_ten_bytes() -> None:
+def test_the_arrays_take_less_than_twelve_bytes_each() -> None:
     count = 50_000
     compact = SeenSet(range(0, count << 32, 1 << 32), count)
     assert sum(bucket.__sizeof__() + 8 for bucket in compact._buckets) < 12 * count

@@ -13,7 +13,7 @@ import sys
 from typing import TextIO
 
 import msgspec
-from crawlee import ConcurrencySettings, RequestOptions
+from crawlee import ConcurrencySettings, Request, RequestOptions
 from crawlee.crawlers import ParselCrawler, ParselCrawlingContext
 from crawlee.storage_clients import MemoryStorageClient
 
@@ -47,11 +47,11 @@ async def crawl(seed: str, concurrency: int, lines: TextIO) -> None:
         lines.write(msgspec.json.encode(page).decode() + "\n")
         await context.add_requests(requests)
 
-    await crawler.run([seed])
+    await crawler.run([Request.from_url(seed, unique_key=seed)])
 
 
 def _keyed(request: RequestOptions) -> RequestOptions:
-    """Crawlee's own key ignores case and would take some pages of a site for others."""
+    """The URL is the key: Crawlee's own ignores case and a final slash, and costs more."""
     request["url"] = request["unique_key"] = request["url"].partition("#")[0]
     return request
 
