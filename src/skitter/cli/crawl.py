@@ -31,8 +31,9 @@ from skitter.cli.options import examples
 from skitter.config.settings import Settings
 from skitter.engine.crawl import Stopwatch, Summary, begin, end, is_finished, open_job, summarise
 from skitter.engine.folder import announced
+from skitter.engine.process import cause_of
 from skitter.engine.run import Run
-from skitter.errors import SkitterError, UsageError
+from skitter.errors import UsageError
 from skitter.frontier.base import JobInfo
 from skitter.models import JobSpec, JobState, Scope
 from skitter.outputs.base import OutputFile, parse_outputs
@@ -181,7 +182,7 @@ def crawl(invocation: Invocation, /, **flags: Any) -> int:  # noqa: ANN401 - as 
     try:
         return asyncio.run(_run(options))
     except ExceptionGroup as group:
-        raise _cause(group) from group
+        raise cause_of(group) from group
 
 
 def _options(invocation: Invocation, flags: dict[str, Any]) -> Options:
@@ -224,14 +225,6 @@ def _options(invocation: Invocation, flags: dict[str, Any]) -> Options:
         json=flags["as_json"],
         command=shlex.join(["skitter", *sys.argv[1:]]),
     )
-
-
-def _cause(group: ExceptionGroup) -> Exception:
-    """What ended the run: one of our errors if there is any, else the first of the others."""
-    error: Exception = group.subgroup(SkitterError) or group
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _checked(value: str | None, flag: str) -> str | None:

@@ -21,7 +21,7 @@ from skitter.engine.coordinator import WorkerReport
 from skitter.engine.process import Child
 from skitter.engine.progress import Snapshot
 from skitter.engine.run import DRAIN_S
-from skitter.errors import BackendError
+from skitter.errors import BackendError, StorageFullError
 from skitter.models import Lease
 from skitter.rpc import Channel, Server, verb
 
@@ -181,14 +181,18 @@ class Fleet:
             place.started_at = self._clock.monotonic()
             place.child = self._start_worker(place.name, place.id)
             code = await place.child.wait()
-            place.child = None
+            failure, place.child = place.child.failure, None
+            if isinstance(failure, StorageFullError):
+                self._stop_workers(signal.SIGKILL)
+                raise failure
             await self._channel.call("reap", (place.name,), int)
             if code == 0 or self._stopping:
                 return
             lived_s = self._clock.monotonic() - place.started_at
             place.wait_s = _FIRST_WAIT_S if lived_s >= _STABLE_S else place.wait_s * 2
             wait_s = min(place.wait_s, _MAX_WAIT_S) if lived_s < _STABLE_S else 0.0
-            self._say(f"Worker {place.id} {_how(code)}; a new one starts{_in(wait_s)}.")
+            why = f" ({failure})" if failure else ""
+            self._say(f"Worker {place.id} {_how(code)}{why}; a new one starts{_in(wait_s)}.")
             await asyncio.sleep(wait_s)
 
     async def _keep_coordinator(self) -> None:
@@ -197,6 +201,9 @@ class Fleet:
             started_at = self._clock.monotonic()
             self._coordinator = self._start_coordinator()
             code = await self._coordinator.wait()
+            if self._coordinator.failure is not None:
+                self._stop_workers(signal.SIGKILL)
+                raise self._coordinator.failure
             if self._stopping:
                 return
             deaths = 0 if self._clock.monotonic() - started_at >= _STABLE_S else deaths + 1

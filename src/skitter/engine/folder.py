@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,10 @@ __all__ = ["FOLDER_FORMAT", "DataFolder", "announced", "control_socket"]
 
 #: Version of the layout; a folder with a higher one is refused.
 FOLDER_FORMAT = 1
+
+#: How long the children of a dead crawl may take to let go of its folder.
+_HAND_OVER_STEPS = 500
+_HAND_OVER_STEP_S = 0.02
 
 
 class _Marker(msgspec.Struct):
@@ -59,19 +64,26 @@ class DataFolder:
         self._check_format()
 
     def lock(self) -> None:
-        """Take the folder for this process; the system lets go when the process ends."""
+        """Take the folder for this process; the system lets go when the process ends.
+
+        The children of a crawl hold it too. They notice the death of their parent, so a lock
+        whose owner is dead is waited for.
+        """
         try:
             descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise _folder_error(self.root, error) from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            pid = os.read(descriptor, 20).decode(errors="replace").strip() or "unknown"
-            os.close(descriptor)
-            raise DataFolderBusyError(
-                f"{self.root} is in use by process {pid}: wait for it, or choose another --data"
-            ) from None
+        steps = 0
+        while not _try_lock(descriptor):
+            pid = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
+            if not _is_dead(pid) or steps == _HAND_OVER_STEPS:
+                os.close(descriptor)
+                raise DataFolderBusyError(
+                    f"{self.root} is in use by process {pid or 'unknown'}: wait for it,"
+                    " or choose another --data"
+                )
+            steps += 1
+            time.sleep(_HAND_OVER_STEP_S)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         self._lock = descriptor
@@ -125,6 +137,26 @@ def control_socket(root: Path) -> Path | None:
     except OSError:
         return None
     return path if path.is_socket() else None
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_dead(pid: str) -> bool:
+    if not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def _folder_error(root: Path, error: OSError) -> Exception:

@@ -6,10 +6,15 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-__all__ = ["Child", "run_child"]
+from skitter import errors
+from skitter.errors import SkitterError
+
+__all__ = ["Child", "cause_of", "run_child"]
 
 _FORKS = sys.platform == "linux"
 _context = multiprocessing.get_context("fork" if _FORKS else "spawn")
@@ -19,10 +24,14 @@ class Child:
     """One child process. It ends by itself when its parent does."""
 
     def __init__(self, name: str, target: Callable[..., None], *arguments: object) -> None:
+        self._told, tell = _context.Pipe(duplex=False)
         self._process: BaseProcess = _context.Process(  # type: ignore[attr-defined]
-            target=target, args=arguments, name=name, daemon=True
+            target=_run, args=(tell, target, *arguments), name=name, daemon=True
         )
         self._process.start()
+        tell.close()
+        #: The error of ours that ended it, once it has ended.
+        self.failure: SkitterError | None = None
         self._ended = asyncio.Event()
         asyncio.get_running_loop().add_reader(self._process.sentinel, self._on_end)
 
@@ -49,7 +58,33 @@ class Child:
     def _on_end(self) -> None:
         asyncio.get_running_loop().remove_reader(self._process.sentinel)
         self._process.join()
+        with suppress(EOFError, OSError):
+            if self._told.poll():
+                kind, message = self._told.recv()
+                self.failure = getattr(errors, kind)(message)
+        self._told.close()
         self._ended.set()
+
+
+def _run(tell: Connection, target: Callable[..., None], *arguments: object) -> None:
+    """In the child: an error of ours is told to the parent, which knows what to do about it."""
+    try:
+        target(*arguments)
+    except (SkitterError, ExceptionGroup) as error:
+        cause = cause_of(error)
+        if not isinstance(cause, SkitterError):
+            raise
+        tell.send((type(cause).__name__, str(cause)))
+        sys.exit(1)
+
+
+def cause_of(error: Exception) -> Exception:
+    """What a group of errors comes down to: one of ours if there is any, else the first."""
+    if isinstance(error, ExceptionGroup):
+        error = error.subgroup(SkitterError) or error
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def run_child(main: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
