@@ -15,20 +15,22 @@ ROOT = Path(skitter.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
 GROUND = {"errors", "models", "clock"}
-#: Our own layer over the standard library's database, for the adapters named after it.
+#: Our own layers over the standard library's database and sockets.
 DATABASE = {"sql", "sqlite"}
 PURE = {"urls", "politeness", "extract", "config"}
 FAMILIES = {"frontier", "fetch", "bus", "store", "catalog", "cluster"}
-BELOW_ENGINE = GROUND | PURE | FAMILIES
+BELOW_ENGINE = GROUND | PURE | FAMILIES | {"rpc"}
 
 #: Part -> the parts it may import, itself always included.
 ALLOWED = {
     **dict.fromkeys(GROUND, GROUND),
     **dict.fromkeys(PURE, GROUND | PURE),
     **dict.fromkeys(DATABASE, GROUND | DATABASE),
-    **dict.fromkeys(FAMILIES, GROUND | PURE | DATABASE),
+    "rpc": GROUND,
+    **dict.fromkeys(FAMILIES, GROUND | PURE | DATABASE | {"rpc"}),
     "sim": GROUND | PURE,
-    "bench": GROUND | PURE | {"sim"},
+    "bench": GROUND | PURE | {"sim", "frontier"},
+    "chaos": GROUND | PURE | {"sim", "rpc", "frontier", "catalog", "engine"},
     "outputs": GROUND | PURE | {"catalog", "store"},
     "engine": BELOW_ENGINE,
     "control": BELOW_ENGINE,

@@ -114,7 +114,10 @@ class Frontier(Protocol):
         ...
 
     async def set_crawl_delay(self, domain: str, crawl_delay_s: float | None) -> None:
-        """What robots.txt asks for; the stricter of this and the rate holds."""
+        """What a host's robots.txt asks for; the stricter of this and the rate holds.
+
+        Of several hosts' wishes the longest stays, until None forgets them all.
+        """
         ...
 
     async def block(self, domain: str, *, blocked: bool = True) -> None:

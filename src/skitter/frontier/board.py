@@ -5,6 +5,7 @@ Everything here can be rebuilt from the storage; nothing here does I/O except th
 """
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import count
 
@@ -58,10 +59,23 @@ class Board:
         entry.delayed = True
         heapq.heappush(self._delayed, (until, next(self._order), entry, domain))
 
-    def take(self, now: float) -> tuple[Entry, DomainState, Share] | None:
-        """The next entry to lease, its domain's slot and rate spent; None: nothing is due."""
+    def take(self, now: float, worker: str) -> tuple[Entry, DomainState, Share] | None:
+        """The next entry for a worker, its domain's slot and rate spent; None: nothing is due."""
         self._wake_delayed(now)
+        of_others: deque[DomainState] = deque()
+        try:
+            return self._take(now, worker, of_others)
+        finally:
+            for domain in of_others:
+                self.list(domain)
+
+    def _take(
+        self, now: float, worker: str, of_others: deque[DomainState]
+    ) -> tuple[Entry, DomainState, Share] | None:
         while (domain := self._schedule.pop_due(now)) is not None:
+            if not domain.may_go_to(worker):
+                of_others.append(domain)
+                continue
             queue = self._next_queue(domain)
             if queue is None:
                 continue
@@ -69,7 +83,7 @@ class Board:
             self._in_memory -= not entry.delayed
             if not queue:
                 self._forget(domain, entry.job)
-            share = domain.grant(now)
+            share = domain.grant(now, worker)
             self.jobs[entry.job].leased += 1
             self.list(domain)
             return entry, domain, share
@@ -85,6 +99,7 @@ class Board:
         self.held[held.token] = held
         held.job.leased += 1
         held.domain.in_flight += 1
+        held.domain.holder = held.worker
         self.list(held.domain)
 
     def free_slot(self, held: HeldLease) -> None:

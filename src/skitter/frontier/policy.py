@@ -149,6 +149,7 @@ class DomainState:
         "blocked",
         "crawl_delay_s",
         "hold_reason",
+        "holder",
         "id",
         "in_flight",
         "last_granted",
@@ -165,6 +166,8 @@ class DomainState:
         self.name = name
         self.queues: dict[int, JobQueue] = {}
         self.in_flight = 0
+        #: Who was last given a request.
+        self.holder: str | None = None
         self.tat = self.last_granted = self.last_sent = _NEVER
         self.backoff = _CLEAN
         self.hold_reason: str | None = None
@@ -186,6 +189,11 @@ class DomainState:
         self.rate = rate
         spent = self.last_granted + rate.interval_s + rate.burst_s
         self.tat = spent if rate.moderated else min(self.tat, spent)
+
+    def add_crawl_delay(self, crawl_delay_s: float | None) -> None:
+        """Another host's wish, of which the longest counts; None forgets them all."""
+        longest_s = max(crawl_delay_s, self.crawl_delay_s or 0.0) if crawl_delay_s else None
+        self.set_manners(self._own, longest_s)
 
     @property
     def own_rate(self) -> Rate | None:
@@ -213,8 +221,17 @@ class DomainState:
         """True if one more may be in flight."""
         return self.in_flight < self.rate.concurrency
 
-    def grant(self, now: float) -> Share:
+    def may_go_to(self, worker: str) -> bool:
+        """Whether a worker may be given a request of this domain.
+
+        While some are in flight, only their holder knows when they really leave, so only the
+        holder can keep the next one at its distance.
+        """
+        return not self.in_flight or self.holder == worker or self.rate.interval_s == 0
+
+    def grant(self, now: float, worker: str) -> Share:
         """A request is handed out; returns what it takes of the rate."""
+        self.holder = worker
         tat, last_granted = self.tat, self.last_granted
         self.in_flight += 1
         self.last_granted = now

@@ -5,9 +5,7 @@ one transaction. Should a transaction fail, memory and storage may differ, so th
 refuses all further verbs; opening it again starts from the storage.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -18,6 +16,7 @@ from skitter.clock import Clock
 from skitter.errors import UsageError
 from skitter.frontier.base import AddResult, DomainInfo, JobInfo
 from skitter.frontier.board import Board
+from skitter.frontier.changes import Changes
 from skitter.frontier.ledger import HeldLease, Job, domain_info, new_job_row, request_row
 from skitter.frontier.policy import DomainState, Entry
 from skitter.frontier.restore import SQL, Restorer
@@ -42,6 +41,8 @@ FRONTIER_FORMAT = 1
 
 #: Added to the priority of a request whose worker died.
 _BOOST = 10
+#: How soon to ask again for what another worker holds.
+_OTHERS_S = 0.05
 #: Taken off with each retry.
 _RETRY_COST = 10
 
@@ -70,7 +71,7 @@ class SqliteFrontier:
         self._stored = Restorer(self._db, clock, default_rate)
         self._board = Board(self._stored.refill)
         self._jobs: dict[str, Job] = {}
-        self._broken: BaseException | None = None
+        self._changing = Changes(self._db).change
         with self._db.snapshot():
             self._read_jobs()
             self._last_request, self._last_token = self._stored.last_numbers()
@@ -142,7 +143,10 @@ class SqliteFrontier:
             leases = []
         if due_at is None:
             return Grant(leases=leases)
-        return Grant(leases=leases, next_due_s=max(0.0, due_at - self._clock.monotonic()))
+        wait_s = max(0.0, due_at - self._clock.monotonic())
+        if wait_s == 0 and limit > 0 and not leases:
+            wait_s = _OTHERS_S  # due, but in another worker's hands
+        return Grant(leases=leases, next_due_s=wait_s)
 
     async def fetched(self, worker: str, ages_s: Mapping[int, float | None]) -> None:
         now = self._clock.monotonic()
@@ -252,7 +256,7 @@ class SqliteFrontier:
     async def set_crawl_delay(self, domain: str, crawl_delay_s: float | None) -> None:
         async with self._changing():
             state = self._domain(domain)
-            state.set_manners(state.own_rate, crawl_delay_s)
+            state.add_crawl_delay(crawl_delay_s)
             self._save_manners(state)
 
     async def block(self, domain: str, *, blocked: bool = True) -> None:
@@ -269,20 +273,6 @@ class SqliteFrontier:
         await self._db.aclose()
 
     # Inside a transaction
-
-    @asynccontextmanager
-    async def _changing(self, *, durable: bool = True) -> AsyncIterator[None]:
-        if self._broken is not None:
-            raise self._broken
-        try:
-            async with self._db.transaction(durable=durable):
-                yield
-        except (UsageError, asyncio.CancelledError):
-            # Raised before anything was changed, or after all of it was committed.
-            raise
-        except BaseException as error:
-            self._broken = error
-            raise
 
     def _add(self, job: Job, requests: Iterable[Request]) -> int:
         if job.seen is None:
@@ -306,7 +296,7 @@ class SqliteFrontier:
         if self._deadlines.get(worker, now) <= now:
             self._extend(worker)
         granted: list[HeldLease] = []
-        while len(granted) < limit and (taken := self._board.take(now)) is not None:
+        while len(granted) < limit and (taken := self._board.take(now, worker)) is not None:
             entry, domain, share = taken
             self._last_token += 1
             job = self._board.jobs[entry.job]
