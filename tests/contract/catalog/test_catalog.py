@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from skitter.catalog.base import Catalog, Page, SavedOutput

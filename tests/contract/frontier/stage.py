@@ -2,16 +2,19 @@
 
 import asyncio
 import shutil
+import tempfile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from skitter.clock import Clock
 from skitter.frontier.base import Frontier, JobInfo
+from skitter.frontier.remote import RemoteFrontier, frontier_verbs
 from skitter.frontier.sqlite import SqliteFrontier
 from skitter.models import Completion, JobSpec, Lease, Outcome, Request, Verdict
 from skitter.politeness.backoff import BackoffPolicy
 from skitter.politeness.rates import Rate
+from skitter.rpc import Channel, Server
 from skitter.urls.fingerprint import fingerprint
 
 LEASE_S = 30.0
@@ -34,8 +37,47 @@ def open_sqlite(folder: Path, clock: Clock, rate: Rate) -> Frontier:
     )
 
 
-#: Every implementation that owns its storage; each must pass every test here.
-BACKENDS: dict[str, Opener] = {"sqlite": open_sqlite}
+class OverSocket:
+    """A frontier reached the way worker processes reach it, its server on the same loop."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+        self._folder = Path(tempfile.mkdtemp(prefix="skitter-"))
+        self._channel: Channel | None = None
+
+    def __getattr__(self, verb: str) -> Callable[..., Coroutine[None, None, Any]]:
+        async def call(*args: object, **kwargs: object) -> Any:  # noqa: ANN401
+            if self._channel is None:
+                await self._connect()
+            answer = await getattr(self._remote, verb)(*args, **kwargs)
+            if verb == "fetched":
+                await self._remote.leases()  # it is not waited for; the clock must not overtake it
+            return answer
+
+        return call
+
+    async def _connect(self) -> None:
+        self._server = Server(self._folder / "socket", frontier_verbs(self._frontier))
+        await self._server.start()
+        self._channel = Channel(self._folder / "socket")
+        self._talking = asyncio.ensure_future(self._channel.run())
+        self._remote = RemoteFrontier(self._channel)
+
+    async def aclose(self) -> None:
+        if self._channel is not None:
+            self._talking.cancel()
+            await self._server.aclose()
+            await asyncio.wait({self._talking})
+        await self._frontier.aclose()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def open_remote(folder: Path, clock: Clock, rate: Rate) -> Frontier:
+    return cast("Frontier", OverSocket(open_sqlite(folder, clock, rate)))
+
+
+#: Every implementation; each must pass every test here.
+BACKENDS: dict[str, Opener] = {"sqlite": open_sqlite, "remote": open_remote}
 
 
 class TurnableClock:

@@ -1,6 +1,7 @@
 """The embedded frontier when verbs overlap, are cancelled, or the disk says no."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,17 @@ from skitter.frontier.sqlite import FRONTIER_FORMAT
 from skitter.models import Completion, JobState, Outcome
 from skitter.politeness.rates import Rate
 
+from .conftest import FREE
 from .stage import LEASE_S, Stage, TurnableClock, add_up, open_sqlite, page
 
 
 @pytest.fixture
-def stage(free: Stage) -> Stage:
-    free.job()
-    free.add("job", [page(n) for n in range(20)])
-    return free
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(open_sqlite, tmp_path / "stage", FREE)
+    stage.job()
+    stage.add("job", [page(n) for n in range(20)])
+    yield stage
+    stage.close()
 
 
 def test_a_lease_that_is_completed_while_it_is_reaped_ends_once(stage: Stage) -> None:

@@ -1,6 +1,9 @@
 """A lease belongs to its worker until the deadline; then to somebody else."""
 
+from collections.abc import Callable
+
 from skitter.models import Completion, Outcome, Verdict
+from skitter.politeness.rates import Rate
 
 from .stage import LEASE_S, Stage, page
 
@@ -151,3 +154,29 @@ def test_a_reaped_retry_keeps_its_tries(free: Stage) -> None:
     free.kill()
     free.reap("dead")
     assert free.lease_one().tries == 1
+
+
+def test_a_paced_domain_has_one_holder_at_a_time(make_stage: Callable[..., Stage]) -> None:
+    stage = make_stage(Rate.of_delay(1.0, concurrency=2))
+    stage.job()
+    stage.add("job", [page(number) for number in range(3)])
+    first = stage.lease_one("w1")
+    stage.clock.turn(1.0)
+    assert stage.lease("w2", 5).leases == [], "w1 may not have sent yet, and only w1 knows"
+    second = stage.lease_one("w1")
+    stage.fetched("w1", {first.token: 0.5, second.token: 0.0})
+    stage.clock.turn(1.0)
+    assert len(stage.lease("w2", 5).leases) == 1
+
+
+def test_a_worker_that_lost_touch_keeps_what_it_names(free: Stage) -> None:
+    stage = free
+    stage.job()
+    stage.add("job", [page(1, "a.test"), page(2, "b.test")])
+    kept, lost = stage.lease("w", 5).leases
+    assert stage.still_held("w", [kept.token, lost.token]) == {kept.token, lost.token}
+    assert stage.still_held("other", [kept.token]) == set()
+    assert stage.retain("w", [kept.token]) == 1
+    assert stage.still_held("w", [kept.token, lost.token]) == {kept.token}
+    assert stage.end(lost) is Verdict.STALE
+    assert stage.end(kept) is Verdict.ACCEPTED

@@ -7,7 +7,7 @@ import pytest
 from skitter.errors import UsageError
 from skitter.frontier import policy
 from skitter.frontier.base import AddResult
-from skitter.models import Completion, Outcome, RequestKind
+from skitter.models import Completion, JobState, Outcome, RequestKind
 from skitter.politeness.rates import Rate
 
 from .stage import Stage, page
@@ -30,9 +30,10 @@ def test_what_is_done_stays_known(free: Stage) -> None:
 
 
 def test_an_unknown_job_is_a_usage_error_and_harms_nothing(free: Stage) -> None:
-    for verb in (free.add, free.set_state):
-        with pytest.raises(UsageError, match="nobody"):
-            verb("nobody", [])
+    with pytest.raises(UsageError, match="nobody"):
+        free.add("nobody", [])
+    with pytest.raises(UsageError, match="nobody"):
+        free.set_state("nobody", JobState.PAUSED)
     with pytest.raises(UsageError, match="nobody"):
         free.delete_job("nobody")
     assert free.info("nobody") is None

@@ -85,7 +85,6 @@ class Crawl:
             error="dns" if body is None else None,
         )
         record = msgspec.structs.replace(record, **changes)
-        line = msgspec.json.encode(record)
         return Page.of(record, body=body or b"")
 
     async def add(self, pages: Sequence[Page], append: Append | None = None) -> None:

@@ -1,0 +1,222 @@
+"""Doing a fault to a running crawl, and noting what was done to whom and when."""
+
+import signal
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from skitter.chaos.crawl import Crawl
+from skitter.chaos.processes import Handle, ask_workers, children, open_child
+from skitter.chaos.schedule import Fault, FaultKind
+from skitter.chaos.wallclock import WallClock
+from skitter.clock import Clock
+from skitter.engine.fleet import WorkerStatus
+
+__all__ = ["Done", "Faults"]
+
+#: A worker is frozen for so many leases: the first to lose them, the others to be sure.
+_FROZEN_LEASES = 3
+
+#: Exit code of a run that was interrupted and can be resumed.
+_INTERRUPTED = 3
+#: A crawl that has not ended so long after SIGTERM will not.
+_MAX_STOP_S = 60.0
+#: Between two looks at something that another process changes.
+_LOOK_EVERY_S = 0.05
+#: A crawl that starts, or whose coordinator does, is waited for so long.
+_PATIENCE_S = 10.0
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """A fault that happened."""
+
+    kind: FaultKind
+    #: Monotonic; when the signal was sent.
+    at_s: float
+    what: str
+    #: URLs that the victim had leased; None: nobody knows exactly.
+    held: tuple[str, ...] | None = None
+    #: How long the crawl took to end, where it was asked to.
+    stop_s: float | None = None
+    exit_code: int | None = None
+
+
+class Faults:
+    """Does what a schedule says. After some faults the crawl has ended: start it again."""
+
+    def __init__(
+        self, crawl: Crawl, *, lease_s: float, clock: Clock, wall: WallClock | None
+    ) -> None:
+        self._crawl = crawl
+        self._lease_s = lease_s
+        self._clock = clock
+        self._wall = wall
+        #: When to wake whom.
+        self._frozen: list[tuple[float, Handle]] = []
+
+    def do(self, fault: Fault) -> Done | None:
+        """None: the crawl ended before, or there was nobody to do it to."""
+        match fault.kind:
+            case FaultKind.KILL_WORKER:
+                return self._kill_worker(fault)
+            case FaultKind.KILL_COORDINATOR:
+                return self._kill_coordinator()
+            case FaultKind.KILL_MAIN:
+                return self._kill_main()
+            case FaultKind.KILL_ALL:
+                return self._kill_all()
+            case FaultKind.FREEZE:
+                return self._freeze(fault)
+            case FaultKind.TERM:
+                return self._stop(FaultKind.TERM)
+            case FaultKind.SCALE:
+                return self._scale(fault)
+            case FaultKind.CLOCK:
+                return self._move_clock(fault)
+
+    @property
+    def next_thaw_s(self) -> float | None:
+        """When somebody is to be woken."""
+        return min((due_s for due_s, _ in self._frozen), default=None)
+
+    def thaw(self, *, everybody: bool = False) -> None:
+        """Let those go on whose time is over; a supervisor may have killed them meanwhile."""
+        now_s = self._clock.monotonic()
+        for due in list(self._frozen):
+            due_s, handle = due
+            if everybody or due_s <= now_s:
+                handle.signal(signal.SIGCONT)
+                handle.close()
+                self._frozen.remove(due)
+
+    def _kill_worker(self, fault: Fault) -> Done | None:
+        if self._crawl.workers == 1:
+            return self._kill_main()  # it does the work itself
+        victim = _chosen(self._wait_for_workers(), fault.pick)
+        handle = self._open(victim.pid if victim else None)
+        if victim is None or handle is None:
+            return None
+        held = self._weigh(victim, handle) if fault.weighed else None
+        at_s = self._clock.monotonic()
+        handle.signal(signal.SIGKILL)
+        handle.close()
+        what = f"worker {victim.id}" + ("" if held is None else f" holding {len(held)}")
+        return Done(kind=fault.kind, at_s=at_s, what=what, held=held)
+
+    def _weigh(self, victim: WorkerStatus, handle: Handle) -> tuple[str, ...] | None:
+        """What it has leased, asked while it stands still. None: the coordinator was away."""
+        handle.signal(signal.SIGSTOP)
+        # What it said last is on its way; it can take nothing new after that.
+        self._crawl.wait(_LOOK_EVERY_S)
+        for status in ask_workers(self._crawl.data):
+            if status.pid == victim.pid:
+                return tuple(lease.request.url for lease in status.leases)
+        return None
+
+    def _kill_coordinator(self) -> Done | None:
+        if self._crawl.workers == 1:
+            return self._kill_main()
+        workers = {status.pid for status in self._wait_for_workers()}
+        others = [pid for pid in children(self._crawl.pid) if pid not in workers]
+        # A worker that started just now is not yet among the workers; then there are two.
+        handle = self._open(others[0]) if len(others) == 1 else None
+        if handle is None:
+            return None
+        at_s = self._clock.monotonic()
+        handle.signal(signal.SIGKILL)
+        handle.close()
+        return Done(kind=FaultKind.KILL_COORDINATOR, at_s=at_s, what="the coordinator")
+
+    def _kill_main(self) -> Done | None:
+        self.thaw(everybody=True)
+        if self._crawl.exit_code is not None:
+            return None
+        at_s = self._clock.monotonic()
+        self._crawl.signal(signal.SIGKILL)
+        self._crawl.wait(_PATIENCE_S)
+        return Done(kind=FaultKind.KILL_MAIN, at_s=at_s, what="the main process")
+
+    def _kill_all(self) -> Done | None:
+        opened = [self._open(pid) for pid in children(self._crawl.pid)]
+        victims = [handle for handle in opened if handle is not None]
+        if self._crawl.exit_code is not None:
+            return None
+        at_s = self._clock.monotonic()
+        self._crawl.signal(signal.SIGKILL)
+        for handle in victims:
+            handle.signal(signal.SIGKILL)
+            handle.close()
+        self._crawl.wait(_PATIENCE_S)
+        self.thaw(everybody=True)
+        what = f"all {len(victims) + 1} processes"
+        return Done(kind=FaultKind.KILL_ALL, at_s=at_s, what=what)
+
+    def _freeze(self, fault: Fault) -> Done | None:
+        if self._crawl.workers == 1:
+            return None
+        frozen = {handle.pid for _, handle in self._frozen}
+        awake = [status for status in self._wait_for_workers() if status.pid not in frozen]
+        victim = _chosen(awake, fault.pick)
+        handle = self._open(victim.pid if victim else None)
+        if victim is None or handle is None:
+            return None
+        at_s = self._clock.monotonic()
+        held = self._weigh(victim, handle)
+        self._frozen.append((at_s + _FROZEN_LEASES * self._lease_s, handle))
+        what = f"worker {victim.id} for {_FROZEN_LEASES} leases"
+        return Done(kind=FaultKind.FREEZE, at_s=at_s, what=what, held=held)
+
+    def _stop(self, kind: FaultKind, what: str = "the crawl") -> Done | None:
+        # A frozen child cannot be asked to stop; how long a crawl waits for one is another matter.
+        self.thaw(everybody=True)
+        if self._crawl.workers > 1:
+            self._wait_for_workers()
+        if self._crawl.exit_code is not None:
+            return None
+        at_s = self._clock.monotonic()
+        self._crawl.signal(signal.SIGTERM)
+        ended = self._crawl.wait(_MAX_STOP_S)
+        stop_s = self._clock.monotonic() - at_s
+        if not ended:
+            self._crawl.close()
+        code = self._crawl.exit_code
+        if code == 0:
+            return None  # it had just finished
+        problem = "" if code == _INTERRUPTED else f", exit code {code}"
+        return Done(
+            kind=kind,
+            at_s=at_s,
+            what=f"{what}, out in {stop_s:.1f} s{problem}",
+            stop_s=stop_s,
+            exit_code=code,
+        )
+
+    def _scale(self, fault: Fault) -> Done | None:
+        before = self._crawl.workers
+        done = self._stop(FaultKind.SCALE, f"{before} to {fault.workers} workers")
+        if done is not None:
+            self._crawl.workers = fault.workers
+        return done
+
+    def _move_clock(self, fault: Fault) -> Done | None:
+        if self._wall is None:
+            return None
+        at_s = self._clock.monotonic()
+        self._wall.move(fault.jump_s)
+        return Done(kind=fault.kind, at_s=at_s, what=f"wall clock at {fault.jump_s:+d} s")
+
+    def _open(self, pid: int | None) -> Handle | None:
+        return open_child(self._crawl.pid, pid) if pid else None
+
+    def _wait_for_workers(self) -> list[WorkerStatus]:
+        """Those that run; empty: the crawl ended, or nobody appeared in time."""
+        until_s = self._clock.monotonic() + _PATIENCE_S
+        while self._clock.monotonic() < until_s:
+            found = ask_workers(self._crawl.data)
+            if found or self._crawl.wait(_LOOK_EVERY_S):
+                return found
+        return []
+
+
+def _chosen(workers: Sequence[WorkerStatus], pick: float) -> WorkerStatus | None:
+    return workers[min(int(pick * len(workers)), len(workers) - 1)] if workers else None
