@@ -69,9 +69,8 @@ class Crawl:
         """Of the main process, running or not."""
         return self._process.pid if self._process else 0
 
-    @property
-    def exit_code(self) -> int | None:
-        """None while it runs; negative: the signal that killed it."""
+    def poll(self) -> int | None:
+        """Its exit code. None while it runs; negative: the signal that killed it."""
         return self._process.poll() if self._process else None
 
     def start(self) -> None:
@@ -111,6 +110,6 @@ class Crawl:
 
     def close(self) -> None:
         """End it, if it still runs."""
-        if self.exit_code is None and self._process is not None:
+        if self.poll() is None and self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -1,7 +1,7 @@
 """Doing a fault to a running crawl, and noting what was done to whom and when."""
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -53,26 +53,20 @@ class Faults:
         self._wall = wall
         #: When to wake whom.
         self._frozen: list[tuple[float, Handle]] = []
+        self._ways: dict[FaultKind, Callable[[Fault], Done | None]] = {
+            FaultKind.KILL_WORKER: self._kill_worker,
+            FaultKind.KILL_COORDINATOR: lambda _fault: self._kill_coordinator(),
+            FaultKind.KILL_MAIN: lambda _fault: self._kill_main(),
+            FaultKind.KILL_ALL: lambda _fault: self._kill_all(),
+            FaultKind.FREEZE: self._freeze,
+            FaultKind.TERM: lambda _fault: self._stop(FaultKind.TERM),
+            FaultKind.SCALE: self._scale,
+            FaultKind.CLOCK: self._move_clock,
+        }
 
     def do(self, fault: Fault) -> Done | None:
         """None: the crawl ended before, or there was nobody to do it to."""
-        match fault.kind:
-            case FaultKind.KILL_WORKER:
-                return self._kill_worker(fault)
-            case FaultKind.KILL_COORDINATOR:
-                return self._kill_coordinator()
-            case FaultKind.KILL_MAIN:
-                return self._kill_main()
-            case FaultKind.KILL_ALL:
-                return self._kill_all()
-            case FaultKind.FREEZE:
-                return self._freeze(fault)
-            case FaultKind.TERM:
-                return self._stop(FaultKind.TERM)
-            case FaultKind.SCALE:
-                return self._scale(fault)
-            case FaultKind.CLOCK:
-                return self._move_clock(fault)
+        return self._ways[fault.kind](fault)
 
     @property
     def next_thaw_s(self) -> float | None:
@@ -129,7 +123,7 @@ class Faults:
 
     def _kill_main(self) -> Done | None:
         self.thaw(everybody=True)
-        if self._crawl.exit_code is not None:
+        if self._crawl.poll() is not None:
             return None
         at_s = self._clock.monotonic()
         self._crawl.signal(signal.SIGKILL)
@@ -139,7 +133,7 @@ class Faults:
     def _kill_all(self) -> Done | None:
         opened = [self._open(pid) for pid in children(self._crawl.pid)]
         victims = [handle for handle in opened if handle is not None]
-        if self._crawl.exit_code is not None:
+        if self._crawl.poll() is not None:
             return None
         at_s = self._clock.monotonic()
         self._crawl.signal(signal.SIGKILL)
@@ -171,7 +165,7 @@ class Faults:
         self.thaw(everybody=True)
         if self._crawl.workers > 1:
             self._wait_for_workers()
-        if self._crawl.exit_code is not None:
+        if self._crawl.poll() is not None:
             return None
         at_s = self._clock.monotonic()
         self._crawl.signal(signal.SIGTERM)
@@ -179,7 +173,7 @@ class Faults:
         stop_s = self._clock.monotonic() - at_s
         if not ended:
             self._crawl.close()
-        code = self._crawl.exit_code
+        code = self._crawl.poll()
         if code == 0:
             return None  # it had just finished
         problem = "" if code == _INTERRUPTED else f", exit code {code}"

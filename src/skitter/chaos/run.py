@@ -1,6 +1,7 @@
 """Runs a crawl through a schedule of faults to its end, starting it again when it was killed."""
 
 from collections.abc import Callable, Sequence
+from time import sleep
 
 from msgspec import Struct, field
 
@@ -78,7 +79,7 @@ class Run:
             return
         self.course.faults.append(done)
         self._say(f"{done.at_s - self._began_s:6.1f} s  {done.kind}: {done.what}")
-        if self._crawl.exit_code is not None:
+        if self._crawl.poll() is not None:
             self._crawl.start()
 
     def _go_on(self, until_s: float | None) -> bool:
@@ -100,13 +101,13 @@ class Run:
 
     def _resume(self) -> bool:
         """After an end that we did not cause; False: it was the right one, or the last."""
-        code = self._crawl.exit_code
+        code = self._crawl.poll()
         if code == 0:
             return False
         words = self._crawl.last_words()
         if code == _REFUSED and "in use" in words and self.course.refused < _MAX_REFUSALS:
             self.course.refused += 1
-            self._crawl.wait_a_moment(_REFUSED_WAIT_S)
+            sleep(_REFUSED_WAIT_S)
         else:
             self.course.failures += 1
             self._find(f"the crawl ended with exit code {code}: {words}")
@@ -124,9 +125,9 @@ class Run:
             return
         self._sampled_s = now_s
         workers = {status.pid for status in ask_workers(self._crawl.data)}
-        roles = [(self._crawl.pid, "main")] + [
-            (pid, "worker" if pid in workers else "coordinator")
-            for pid in children(self._crawl.pid)
-        ]
+        others = [pid for pid in children(self._crawl.pid) if pid not in workers]
+        roles = [(self._crawl.pid, "main"), *((pid, "worker") for pid in workers if pid)]
+        if len(others) == 1:  # else one of them is a worker that started just now
+            roles.append((others[0], "coordinator"))
         found = [sample(pid, role, now_s - self._began_s) for pid, role in roles]
         self.course.samples += [entry for entry in found if entry is not None]

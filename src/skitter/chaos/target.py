@@ -18,12 +18,16 @@ __all__ = ["SKITTER", "SimTarget", "Target", "simulated", "url_target"]
 #: The command that belongs to this Python.
 SKITTER = str(Path(sys.executable).with_name("skitter"))
 
-#: Enough of what a crawl meets; each page is there soon, but not at once.
+#: Enough of what a crawl meets. No resets: how often libcurl repeats a request by itself after
+#: one is not what is tried here.
 _WEB = (
-    *("--latency-ms", "10", "--jitter-ms", "30", "--gzip-rate", "0.2"),
     *("--redirect-rate", "0.1", "--gone-rate", "0.05", "--robots-rate", "0.05"),
-    *("--error-rate", "0.01", "--flaky-rate", "0.02"),
+    *("--error-rate", "0.01", "--gzip-rate", "0.2"),
 )
+
+#: Shares of the delay that an answer takes: so much at least, and up to so much more. A victim
+#: should have something in hand.
+_LATENCY, _JITTER = 0.2, 0.5
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -63,13 +67,17 @@ def url_target(urls: tuple[str, ...]) -> Target:
 
 
 @contextmanager
-def simulated(folder: Path, *, seed: int, hosts: int, pages: int) -> Iterator[SimTarget]:
+def simulated(
+    folder: Path, *, seed: int, hosts: int, pages: int, delay_s: float
+) -> Iterator[SimTarget]:
     """A simulated web until the block ends."""
     log, manifest, seeds = (folder / n for n in ("access.jsonl", "manifest.jsonl", "seeds.txt"))
     files = ("--log", str(log), "--manifest", str(manifest), "--seeds", str(seeds))
     size = ("--seed", str(seed), "--hosts", str(hosts), "--pages", str(pages))
+    latency = ("--latency-ms", f"{delay_s * _LATENCY * 1000:g}")
+    jitter = ("--jitter-ms", f"{delay_s * _JITTER * 1000:g}")
     process = subprocess.Popen(  # noqa: S603  (our own command)
-        [SKITTER, "sim", "--json", *files, *size, *_WEB],
+        [SKITTER, "sim", "--json", *files, *size, *latency, *jitter, *_WEB],
         cwd=folder,
         stdout=subprocess.PIPE,
         text=True,

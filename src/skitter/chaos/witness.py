@@ -105,9 +105,7 @@ def repetitions(
     return Repetitions(by_fault=[blamed[n] for n in range(len(faults))], problems=problems)
 
 
-def recoveries(
-    sent_s: Sequence[float], faults: Sequence[Done]
-) -> list[float | None]:
+def recoveries(sent_s: Sequence[float], faults: Sequence[Done]) -> list[float | None]:
     """For each fault the time to the next page request; None: there was none any more."""
     waits: list[float | None] = []
     for fault in faults:
@@ -116,9 +114,7 @@ def recoveries(
     return waits
 
 
-def _culprit(
-    key: int, between: range, held: Sequence[set[int] | None]
-) -> int | None:
+def _culprit(key: int, between: range, held: Sequence[set[int] | None]) -> int | None:
     """The last fault that may have cost the page; one whose victim is known to have had it wins."""
     unsure: int | None = None
     for number in reversed(between):

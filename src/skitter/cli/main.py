@@ -54,6 +54,10 @@ COMMANDS = {
         "skitter.cli.bench:bench",
         "Measure Skitter beside other crawlers on the same site",
     ),
+    "chaos": Entry(
+        "skitter.cli.chaos:chaos",
+        "Kill and freeze a crawl's processes and compare its result with the truth",
+    ),
     "config": Entry("skitter.cli.config:config", "Look at the configuration"),
     "doctor": Entry("skitter.cli.doctor:doctor", "Check that this machine can crawl"),
     "completion": Entry("skitter.cli.completion:completion", "Print a shell completion script"),

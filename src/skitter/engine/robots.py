@@ -15,6 +15,7 @@ from skitter.config.settings import Robots as RobotsSettings
 from skitter.engine.hooks import Hooks
 from skitter.errors import InvalidURLError
 from skitter.fetch.base import Fetch, Fetcher, FetchResult, fetch_once
+from skitter.models import ErrorCode
 from skitter.politeness.robots import RobotsRules, read_robots
 from skitter.urls.normalize import host_of, normalize
 
@@ -39,6 +40,12 @@ class RobotsCopy(Struct, frozen=True, kw_only=True):
     forbidden: bool = False
     #: Seconds for which it may still be used.
     fresh_s: float = 0.0
+
+    def as_result(self) -> FetchResult:
+        """The copy as if it had been fetched here."""
+        if self.status_code is None:
+            return FetchResult(error=ErrorCode.ROBOTS_UNREACHABLE, detail=self.problem)
+        return FetchResult(status_code=self.status_code, body=self.body)
 
 
 class RobotsAnswer(Struct, frozen=True, kw_only=True):
@@ -98,6 +105,8 @@ class RobotsCache:
         if copy is None:
             copy = await self._obtain(origin, headers_for)
             await self._shared.publish_robots(origin, copy)
+        else:
+            self._hooks.robots_read(origin, copy.as_result())
         return self._remember(origin, copy)
 
     async def _obtain(self, origin: str, headers_for: HeadersFor) -> RobotsCopy:
