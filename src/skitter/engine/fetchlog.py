@@ -152,7 +152,7 @@ class FetchLog(Hook):
         try:
             self._write(lines)
         except OSError as error:
-            _log.warning("fetch_log.failed", error=str(error), lines=len(lines))
+            _log.info("fetch_log.failed", error=str(error), lines=len(lines))
             self._close_file()  # it may end within a line
 
     def close(self) -> None:
