@@ -7,7 +7,7 @@ URL ?=
 ROUNDS ?= 3
 PLOT ?=
 .DELETE_ON_ERROR:
-.PHONY: help crawl test lint types unit servers bench docs format clean
+.PHONY: help crawl test lint types unit servers bench chaos docs format clean
 
 help:  ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,11 @@ servers:
 
 bench: $(VENV)/.installed-dev servers  ## Measure against other crawlers.
 	$(BIN)/skitter bench --site jdk --rounds $(ROUNDS) $(if $(PLOT),--plot '$(PLOT)')
+
+chaos: $(VENV)/.installed-dev servers  ## Kill and freeze crawls, at full size; takes hours.
+	$(BIN)/pytest -n auto -m slow
+	$(BIN)/skitter chaos --scenario everything --duration 120
+	$(BIN)/skitter chaos --scenario soak --duration 600
 
 docs: $(VENV)/.installed-dev  ## Write docs/reference/ from the code.
 	$(BIN)/python -m skitter.cli.reference docs/reference

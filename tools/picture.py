@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from skitter.cli.crawl_job import CrawlJob, make_job, parse_resolve
-from skitter.cli.live import render
+from skitter.cli.panel import render
 from skitter.config.settings import Fetch, Politeness, Settings
 from skitter.engine.crawl import Crawl, open_job
 from skitter.engine.hooks import Hooks

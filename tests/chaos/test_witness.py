@@ -12,7 +12,9 @@ from skitter.sim.page import PageKind
 from skitter.sim.truth import Truth
 
 
-def access(at_s: float, path: str = "/", host: str = "site0001.test", concurrent: int = 1) -> Access:
+def access(
+    at_s: float, path: str = "/", host: str = "site0001.test", concurrent: int = 1
+) -> Access:
     return Access(
         start_s=at_s,
         start_monotonic_s=at_s,
@@ -142,8 +144,9 @@ def test_who_is_back_too_late_or_leaves_too_late_is_found() -> None:
 def test_growth_is_seen() -> None:
     samples = [
         Sample(at_s=at_s, pid=1, role="worker", memory_bytes=int(size), descriptors=files)
-        for at_s, size, files in ((30.0, 50e6, 20), (40.0, 50e6, 20), (90.0, 90e6, 20))
+        for at_s, size, files in ((200.0, 50e6, 20), (290.0, 50e6, 20), (590.0, 90e6, 20))
     ]
-    (usage,) = usages(samples, 100.0)
+    (usage,) = usages(samples, 600.0)
     assert (usage.early_bytes, usage.late_bytes) == (50_000_000, 90_000_000)
     assert not usage.is_flat
+    assert usages(samples, 100.0) == []

@@ -48,7 +48,8 @@ class Crawl:
         self.data = folder / "data"
         self.output = folder / "records.jsonl"
         self.workers = options.workers
-        self.starts = 0
+        #: Main processes so far, one for each start.
+        self.pids: list[int] = []
         self._arguments = (
             *("crawl", *target.crawl_arguments, "--delay", f"{options.delay_s:g}", "--json"),
             *("--data", str(self.data), "-o", str(self.output)),
@@ -75,7 +76,6 @@ class Crawl:
 
     def start(self) -> None:
         """Run the command, which resumes what was begun; the run before must have ended."""
-        self.starts += 1
         with (self.folder / "stdout").open("ab") as out, (self.folder / "stderr").open("ab") as err:
             self._process = subprocess.Popen(  # noqa: S603  (our own command)
                 [SKITTER, *self._arguments, "--workers", str(self.workers)],
@@ -87,6 +87,7 @@ class Crawl:
                 # Ctrl+C is for us; what becomes of the crawl then is ours to decide.
                 start_new_session=True,
             )
+        self.pids.append(self._process.pid)
 
     def signal(self, number: Signals) -> None:
         """Signal the main process."""

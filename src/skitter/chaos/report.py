@@ -24,6 +24,8 @@ _MAX_STOP_S = 10.0
 _FLAT_DESCRIPTORS = 8
 _FLAT_BYTES = 16_000_000
 _FLAT_RATIO = 1.2
+#: Memory is judged only where there was time to see it grow.
+_FLAT_AFTER_S = 300.0
 
 
 class FaultRow(Struct, frozen=True, kw_only=True):
@@ -140,7 +142,9 @@ def late(faults: Iterable[Done], waits_s: Iterable[float | None]) -> list[Findin
 
 
 def usages(samples: Sequence[Sample], seconds: float) -> list[Usage]:
-    """Early and late medians of each role; roles that were not seen in both are left out."""
+    """Early and late medians of each role; empty for a run that was too short to tell."""
+    if seconds < _FLAT_AFTER_S:
+        return []
     early = [s for s in samples if seconds / 4 <= s.at_s < seconds / 2]
     last = [s for s in samples if s.at_s >= seconds * 3 / 4]
     return [

@@ -26,9 +26,6 @@ __all__ = ["Trial", "TrialOptions"]
 _PATIENCE = 10
 _LEAST_PATIENCE_S = 120.0
 
-#: Memory is judged only where there was time to see it grow.
-_FLAT_AFTER_S = 300.0
-
 
 class TrialOptions(Struct, frozen=True, kw_only=True):
     """What is done to what."""
@@ -78,7 +75,11 @@ class Trial:
             limit_s=max(_LEAST_PATIENCE_S, plan.duration_s * _PATIENCE),
             say=self._say,
         )
-        course = run.run(make_schedule(plan))
+        try:
+            course = run.run(make_schedule(plan))
+        finally:
+            if wall is not None:
+                wall.forget(crawl.pids)
         return self._judge(crawl, course, wanted)
 
     def _wall_clock(self) -> WallClock | None:
@@ -118,7 +119,7 @@ class Trial:
             seconds=course.seconds,
             expected=len(wanted),
             records=len(records),
-            starts=crawl.starts,
+            starts=len(crawl.pids),
             refused_starts=course.refused,
             faults=[],
             usage=usages(course.samples, course.seconds),
@@ -160,8 +161,6 @@ class Trial:
 
 
 def _growth(report: Report) -> Iterator[Finding]:
-    if report.seconds < _FLAT_AFTER_S:
-        return
     for usage in report.usage:
         if not usage.is_flat:
             what = (

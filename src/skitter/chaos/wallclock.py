@@ -2,11 +2,14 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from skitter.errors import UsageError
 
 __all__ = ["INSTALL", "WallClock", "has_faketime"]
+
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  (where the library puts it)
 
 INSTALL = "apt install faketime"
 
@@ -35,6 +38,12 @@ class WallClock:
         partial = self._path.with_suffix(".partial")
         partial.write_text(f"{seconds:+d}s\n")
         partial.replace(self._path)
+
+    def forget(self, pids: Iterable[int]) -> None:
+        """Remove what the library keeps for a process and a killed one cannot remove itself."""
+        for pid in pids:
+            for name in (f"faketime_shm_{pid}", f"sem.faketime_sem_{pid}"):
+                (_SHARED_MEMORY / name).unlink(missing_ok=True)
 
 
 def _library() -> str:

@@ -9,7 +9,7 @@ import click
 from msgspec.structs import asdict
 
 from skitter.cli.crawl_job import CrawlJob
-from skitter.cli.live import duration, size
+from skitter.cli.units import duration, size
 from skitter.config.settings import Settings
 from skitter.engine.crawl import Summary
 from skitter.models import JobState

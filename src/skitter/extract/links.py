@@ -1,5 +1,6 @@
 """From what a page says to URLs that can be crawled."""
 
+import re
 from collections.abc import Iterable
 
 from skitter.errors import InvalidURLError
@@ -88,6 +89,8 @@ class LinkResolver:
 
     @staticmethod
     def _join(href: str, base_url: str) -> str | None:
+        if _PLAIN_PATH.match(href):
+            return _join_plain(href, base_url)
         try:
             return normalize(href, base_url)
         except InvalidURLError:
@@ -97,3 +100,17 @@ class LinkResolver:
 #: First characters of hrefs that take more than the directory from the base. Space and control
 #: characters are stripped by the URL parser, so what follows them is not known here.
 _UNREMEMBERED = frozenset(["", "?", *map(chr, range(33))])
+
+#: Relative paths of which the URL parser changes nothing but leading `../`: a quarter of its cost.
+_PLAIN_PATH = re.compile(r"(?:\.\./)*+(?:[\w~-][\w.~-]*+/)*+[\w~-][\w.~-]*+\Z", re.ASCII)
+
+
+def _join_plain(href: str, base_url: str) -> str:
+    """What `normalize` makes of a plain path: the base's folder, less one level per `../`."""
+    folder = base_url.partition("?")[0].rpartition("/")[0]
+    root_length = base_url.index("/", 8)
+    while href.startswith("../"):
+        href = href[3:]
+        if len(folder) > root_length:
+            folder = folder.rpartition("/")[0]
+    return f"{folder}/{href}"

@@ -82,3 +82,16 @@ def test_memo_never_changes_a_result(pages: list[tuple[str, list[str]]]) -> None
         expected.pop(None, None)
         resolved = resolver.resolve(normalize(base), [(href, "") for href in hrefs])
         assert [url for url, _ in resolved] == list(expected)
+
+
+_SEGMENT = st.text(st.sampled_from("ab-_~.1"), max_size=4)
+
+
+@given(st.lists(_SEGMENT, max_size=5), st.lists(_SEGMENT, max_size=5), st.integers(0, 4))
+def test_plain_paths_are_joined_as_the_url_parser_does(
+    base: list[str], path: list[str], ups: int
+) -> None:
+    page = normalize("http://h:8080/" + "/".join(base))
+    href = "../" * ups + "/".join(path)
+    resolved = LinkResolver().resolve(page, [(href, "")] if href else [])
+    assert [url for url, _ in resolved] == ([normalize(href, page)] if href else [])
