@@ -30,9 +30,11 @@ class Panel:
         self._live.__exit__(None, None, None)
 
     def update(self, snapshot: Snapshot) -> None:
+        """Repaint."""
         self._live.update(render(self._job, snapshot), refresh=True)
 
     def say(self, text: str) -> None:
+        """A line above the panel."""
         self._console.print(text, highlight=False, markup=False)
 
 
