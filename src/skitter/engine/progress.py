@@ -15,6 +15,9 @@ __all__ = ["DomainSpeed", "Progress", "Snapshot"]
 
 #: Seconds over which the current rate is taken.
 _WINDOW_S = 10.0
+#: Domains looked at for a snapshot, and those shown.
+_MOST_DOMAINS = 256
+_SHOWN_DOMAINS = 5
 #: Domains whose speed is remembered.
 _MAX_DOMAINS = 10_000
 
@@ -91,8 +94,9 @@ class Progress:
         info = await frontier.info(self._job)
         if info is None:
             return None
-        in_flight = info.counts.leased if in_flight is None else in_flight
-        domains = await frontier.backlog(5)
+        domains = await frontier.backlog(_MOST_DOMAINS)
+        if in_flight is None:
+            in_flight = sum(domain.in_flight for domain in domains)
         now = self._clock.monotonic()
         rate = self._rate(now)
         slowest = sorted(self._domains.values(), key=lambda d: d.mean_s, reverse=True)
@@ -102,7 +106,7 @@ class Progress:
             seconds=now - self._started_at,
             pages_per_second=rate,
             errors=self._errors,
-            busiest=domains,
+            busiest=domains[:_SHOWN_DOMAINS],
             slowest=slowest[:3],
             limit=self._limit(domains, in_flight, info.counts),
             left_s=_left_s(domains, info.counts, rate),
