@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 SMALL = (
     *("--hosts", "6", "--pages", "10", "--delay", "0.25"),
-    *("--duration", "3", "--every", "0.4", "0.8", "--lease", "1"),
+    *("--duration", "3", "--every", "0.4", "0.8", "--lease", "2"),
 )
 FULL = ("--hosts", "50", "--delay", "1", "--duration", "30", "--every", "2", "5")
 SCENARIOS = ("kill-workers", "kill-coordinator", "kill-all", "freeze", "scale", "term")

@@ -14,8 +14,9 @@ from skitter.engine.fleet import WorkerStatus
 
 __all__ = ["Done", "Faults"]
 
-#: A worker is frozen for so many leases: the first to lose them, the others to be sure.
-_FROZEN_LEASES = 3
+#: A worker is frozen for so many leases: the first to lose them, the others to be sure. One that
+#: stalls wakes when it must let go of its transfers, but nobody has taken its leases yet.
+_FROZEN_LEASES = {FaultKind.FREEZE: 3.0, FaultKind.STALL: 0.8}
 
 #: Exit code of a run that was interrupted and can be resumed.
 _INTERRUPTED = 3
@@ -59,6 +60,7 @@ class Faults:
             FaultKind.KILL_MAIN: lambda _fault: self._kill_main(),
             FaultKind.KILL_ALL: lambda _fault: self._kill_all(),
             FaultKind.FREEZE: self._freeze,
+            FaultKind.STALL: self._freeze,
             FaultKind.TERM: lambda _fault: self._stop(FaultKind.TERM),
             FaultKind.SCALE: self._scale,
             FaultKind.CLOCK: self._move_clock,
@@ -156,9 +158,10 @@ class Faults:
             return None
         at_s = self._clock.monotonic()
         held = self._weigh(victim, handle)
-        self._frozen.append((at_s + _FROZEN_LEASES * self._lease_s, handle))
-        what = f"worker {victim.id} for {_FROZEN_LEASES} leases"
-        return Done(kind=FaultKind.FREEZE, at_s=at_s, what=what, held=held)
+        leases = _FROZEN_LEASES[fault.kind]
+        self._frozen.append((at_s + leases * self._lease_s, handle))
+        what = f"worker {victim.id} for {leases:g} leases"
+        return Done(kind=fault.kind, at_s=at_s, what=what, held=held)
 
     def _stop(self, kind: FaultKind, what: str = "the crawl") -> Done | None:
         # A frozen child cannot be asked to stop; how long a crawl waits for one is another matter.

@@ -17,6 +17,7 @@ __all__ = ["FaultRow", "Report", "Usage", "fault_rows", "late", "percentile", "u
 #: Fetching again within this; a restart of everything may take longer.
 _BACK_S = 30.0
 _RESTARTED_BACK_S = 60.0
+_RESTARTS = frozenset({FaultKind.KILL_MAIN, FaultKind.KILL_ALL, FaultKind.TERM, FaultKind.SCALE})
 #: SIGTERM to exit.
 _MAX_STOP_S = 10.0
 
@@ -130,8 +131,7 @@ def late(faults: Iterable[Done], waits_s: Iterable[float | None]) -> list[Findin
     """Faults after which the crawl was not back, or not out, in time."""
     found = []
     for fault, wait_s in zip(faults, waits_s, strict=True):
-        alone = fault.kind in {FaultKind.KILL_WORKER, FaultKind.KILL_COORDINATOR, FaultKind.FREEZE}
-        limit_s = _BACK_S if alone else _RESTARTED_BACK_S
+        limit_s = _RESTARTED_BACK_S if fault.kind in _RESTARTS else _BACK_S
         if wait_s is not None and wait_s > limit_s:
             found.append(f"{fault.kind} ({fault.what}): fetching again after {wait_s:.1f} s")
         if fault.stop_s is not None and fault.stop_s > _MAX_STOP_S:

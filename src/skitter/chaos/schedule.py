@@ -27,6 +27,8 @@ class FaultKind(StrEnum):
     KILL_MAIN = "kill-main"
     KILL_ALL = "kill-all"
     FREEZE = "freeze"
+    #: Frozen for so short a time that its leases are still its own afterwards.
+    STALL = "stall"
     TERM = "term"
     SCALE = "scale"
     CLOCK = "clock"
@@ -51,7 +53,7 @@ _DECKS = {
     Scenario.KILL_WORKERS: (FaultKind.KILL_WORKER,),
     Scenario.KILL_COORDINATOR: (FaultKind.KILL_COORDINATOR,),
     Scenario.KILL_ALL: (FaultKind.KILL_ALL, FaultKind.KILL_MAIN),
-    Scenario.FREEZE: (FaultKind.FREEZE,),
+    Scenario.FREEZE: (FaultKind.FREEZE, FaultKind.STALL),
     Scenario.SCALE: (
         *(FaultKind.KILL_WORKER, FaultKind.KILL_WORKER),
         *(FaultKind.KILL_COORDINATOR, FaultKind.FREEZE),

@@ -52,7 +52,7 @@ def _library() -> str:
     if program is None:
         raise UsageError(f"the clock scenario needs faketime: {INSTALL}")
     done = subprocess.run(  # noqa: S603  (found above)
-        [program, "-f", "+0s", "sh", "-c", "echo $LD_PRELOAD"],
+        [program, "-f", "+0s", "printenv", "LD_PRELOAD"],
         capture_output=True,
         text=True,
         check=True,

@@ -63,7 +63,8 @@ class Lines:
             f"{counts.failed} failed",
         ]
         if snapshot.workers.get("dead"):
-            parts.append(f"{snapshot.workers['dead']} workers dead")
+            total = sum(snapshot.workers.values())
+            parts.append(f"{snapshot.workers['dead']} of {total} workers not running")
         if snapshot.left_s is not None:
             parts.append(f"at least {duration(snapshot.left_s)} left")
         line = ", ".join(parts)

@@ -46,13 +46,13 @@ def workers() -> None:
 @data_option
 @_as_json
 def list_workers(data: Path, as_json: bool) -> None:
-    """List the workers: what they do, what they did, when they were last heard."""
+    """List the workers: state, work, last heartbeat."""
     found = _statuses(data)
     if as_json:
         click.echo(msgspec.json.encode([_row(status) for status in found]))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("id", "state", "pid", "items", "done", "failed", "restarts", "heard"):
+    for title in ("id", "state", "pid", "items", "done", "failed", "restarts", "heard s ago"):
         table.add_column(title, justify="left" if title in {"id", "state"} else "right")
     for status in found:
         table.add_row(*(_shown(value) for value in _row(status).values()))
@@ -65,9 +65,7 @@ def list_workers(data: Path, as_json: bool) -> None:
 @_as_json
 def show(id_: str, data: Path, as_json: bool) -> None:
     """Show one worker and its checkpoints: the items it is working on."""
-    status = next((s for s in _statuses(data) if s.id == id_), None)
-    if status is None:
-        raise UsageError(f"no worker {id_!r}; `skitter workers list` shows those there are")
+    status = _status(data, id_)
     if as_json:
         click.echo(msgspec.json.encode(status))
         return
@@ -83,6 +81,11 @@ def show(id_: str, data: Path, as_json: bool) -> None:
 @data_option
 def restart(id_: str, data: Path) -> None:
     """Replace one worker by a new process while the rest go on."""
+    if _status(data, id_).pid is None:
+        raise UsageError(
+            f"worker {id_} is not running: one that was drained does not come back,"
+            " one that died is replaced anyway"
+        )
     _ask(data, lambda channel: channel.call("restart", (id_,), object))
     click.echo(f"Worker {id_} is being replaced; the others go on.")
 
@@ -92,12 +95,20 @@ def restart(id_: str, data: Path) -> None:
 @data_option
 def drain(id_: str, data: Path) -> None:
     """Let one worker finish what it holds and leave."""
+    _status(data, id_)
     _ask(data, lambda channel: channel.call("drain", (id_,), object))
     click.echo(f"Worker {id_} takes no more work and leaves when it is done.")
 
 
 def _statuses(data: Path) -> list[WorkerStatus]:
     return _ask(data, lambda channel: channel.call("workers", (), list[WorkerStatus]))
+
+
+def _status(data: Path, id_: str) -> WorkerStatus:
+    for status in _statuses(data):
+        if status.id == id_:
+            return status
+    raise UsageError(f"no worker {id_!r}; `skitter workers list` shows those there are")
 
 
 def _row(status: WorkerStatus) -> dict[str, object]:

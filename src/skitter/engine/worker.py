@@ -8,7 +8,9 @@ asked us to wait is never leased in between.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
+from math import inf
 
 import structlog
 from msgspec import Struct
@@ -37,6 +39,8 @@ __all__ = ["Worker"]
 
 _log = structlog.get_logger("skitter.engine")
 
+#: New leases are asked for when this part of a worker's places is free.
+_ASK_SHARE = 4
 #: How often a worker asks itself whether it is still heard.
 _LISTEN_S = 0.5
 
@@ -96,6 +100,8 @@ class Worker:
         self._ignored_delays: set[str] = set()
         self._wake = asyncio.Event()
         self._draining = False
+        #: Something must reach the frontier, or be had from it, at once.
+        self._urgent = False
         #: Called after every group commit; the crawl looks there whether it is finished.
         self.on_written: Callable[[], None] = lambda: None
 
@@ -106,6 +112,7 @@ class Worker:
 
     def wake(self) -> None:
         """Ask the frontier again: somebody says that something is due."""
+        self._urgent = True
         self._wake.set()
 
     def drain(self) -> None:
@@ -157,16 +164,26 @@ class Worker:
     # The loop
 
     async def _work(self) -> None:
+        ask_at = 0.0
         while not (self._draining and not self._in_flight):
             self._wake.clear()
-            await self._report()
-            wait_s = await self._take_leases()
-            try:
-                async with asyncio.timeout(wait_s):
+            if self._is_worth_asking or self._clock.monotonic() >= ask_at:
+                self._urgent = False
+                await self._report()
+                wait_s = await self._take_leases()
+                ask_at = inf if wait_s is None else self._clock.monotonic() + wait_s
+            left_s = None if ask_at == inf else max(0.0, ask_at - self._clock.monotonic())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left_s):
                     await self._wake.wait()
-            except TimeoutError:
-                pass
         await self._report()
+
+    @property
+    def _is_worth_asking(self) -> bool:
+        """A round trip is shared by several leases, unless somebody is kept waiting."""
+        limit = self._settings.fetch.concurrency
+        room = limit - len(self._in_flight)
+        return self._draining or self._urgent or room == limit or room * _ASK_SHARE >= limit
 
     async def _report(self) -> None:
         """Tell the frontier what was learnt, in the order that keeps promises."""
@@ -309,6 +326,7 @@ class Worker:
         self._in_flight.discard(lease.token)
         now = self._clock.monotonic()
         self._fetched[lease.token] = None if result.sent_at is None else now - result.sent_at
+        self._urgent = self._urgent or lease.pace_s > 0 or judgement.holds_domain
         selector = self._selectors[lease.job]
         page = None
         completion = Completion(
@@ -359,7 +377,7 @@ class Worker:
             if result.completion.links:
                 self._selectors[result.job].mark_known(result.completion.links)
         self._hooks.recorded(records)
-        self._wake.set()
+        self.wake()
         self.on_written()
 
     def _forget_crawl_delay(self, lease: Lease) -> None:
