@@ -179,7 +179,9 @@ class Faults:
         code = self._crawl.poll()
         if code == 0:
             return None  # it had just finished
-        problem = "" if code == _INTERRUPTED else f", exit code {code}"
+        if code == -signal.SIGTERM and self._crawl.workers == 1:
+            code = None  # Python itself had not begun; with more workers we waited for them
+        problem = "" if code in {None, _INTERRUPTED} else f", exit code {code}"
         return Done(
             kind=kind,
             at_s=at_s,

@@ -39,7 +39,9 @@ class CommandPage(Struct, frozen=True, kw_only=True):
 
 def walk(command: click.Command, parent: click.Context | None = None) -> Iterator[CommandPage]:
     """The command and all below it, depth first, hidden ones left out."""
-    context = click.Context(command, parent=parent, info_name=command.name)
+    # With the command's own settings: click keeps the help option that the first context makes.
+    settings = command.context_settings
+    context = click.Context(command, parent=parent, info_name=command.name, **settings)
     yield _page(command, context)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):

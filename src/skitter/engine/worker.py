@@ -82,6 +82,8 @@ class Worker:
         #: Without a heartbeat that reached the frontier for this long, leases may be lost.
         self._max_silence_s = max_silence_s
         self._heard_at = clock.monotonic()
+        #: Leases were dropped that the frontier still counts as ours.
+        self._let_go = False
         self._writer = Writer(
             name,
             committer=committer,
@@ -227,18 +229,27 @@ class Worker:
 
     async def _beat(self) -> None:
         while True:
+            self._let_go_if_cut_off()
             sent_at = self._clock.monotonic()
             await self._frontier.extend(self.name)
             self._heard_at = sent_at
+            if self._let_go:
+                # The heartbeat renewed leases that nobody works on any more.
+                self._let_go = False
+                await self._frontier.retain(self.name, list(self._leases))
             await asyncio.sleep(self._settings.frontier.heartbeat_s)
 
     async def _listen(self) -> None:
         """Let go of everything once the frontier may have given it to others."""
         while True:
             await asyncio.sleep(_LISTEN_S)
-            if self._is_cut_off and self._in_flight:
-                _log.warning("worker.cut_off", worker=self.name, dropped=len(self._in_flight))
-                self._drop_transfers()
+            self._let_go_if_cut_off()
+
+    def _let_go_if_cut_off(self) -> None:
+        if self._is_cut_off and self._in_flight:
+            _log.warning("worker.cut_off", worker=self.name, dropped=len(self._in_flight))
+            self._let_go = True
+            self._drop_transfers()
 
     @property
     def _is_cut_off(self) -> bool:
@@ -289,7 +300,7 @@ class Worker:
             return
 
         def send(sent: Callable[[float], None], ended: Callable[[], None]) -> None:
-            if self._is_cut_off:  # frozen meanwhile: the lease may be somebody else's by now
+            if self._is_cut_off:  # frozen meanwhile: it is about to be let go
                 ended()
                 return
 
