@@ -15,7 +15,7 @@ help:  ## Say what can be made.
 crawl: $(VENV)/.installed  ## Crawl URL=https://…, or a simulated web without one.
 	@$(BIN)/python tools/demo.py $(if $(URL),'$(URL)')
 
-test: lint types unit  ## Lint, check types, run every test.
+test: lint types unit  ## Lint, check types, run every everyday test.
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -25,7 +25,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.installed-dev servers
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto -m "not slow"
 
 servers:
 	@tests/install-servers
