@@ -300,8 +300,11 @@ class Worker:
             return
 
         def send(sent: Callable[[float], None], ended: Callable[[], None]) -> None:
-            if self._is_cut_off:  # frozen meanwhile: it is about to be let go
+            if self._is_cut_off:  # frozen meanwhile: it may be somebody else's by now
                 ended()
+                self._in_flight.discard(lease.token)
+                self._leases.pop(lease.token, None)
+                self._let_go = True
                 return
 
             def done(result: FetchResult) -> None:
