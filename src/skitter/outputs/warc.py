@@ -32,6 +32,4 @@ async def write_warc(file: BinaryIO, source: Source) -> int:
 def _unstored(page: Page) -> StoredPage:
     """What never came near the store, such as a dropped request: a `metadata` record."""
     head = page.head
-    return StoredPage(
-        record_id=head.id, url=head.url, timestamp=head.timestamp, fields=page.line
-    )
+    return StoredPage(record_id=head.id, url=head.url, timestamp=head.timestamp, fields=page.line)
