@@ -16,8 +16,9 @@ from skitter.bench.sites import sim_site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
+#: On a busy machine the origin may read a request late, and the next one on time.
 SMALL = (
-    *("--hosts", "6", "--pages", "10", "--delay", "0.25"),
+    *("--hosts", "6", "--pages", "10", "--delay", "0.25", "--tolerance-ms", "100"),
     *("--duration", "3", "--every", "0.4", "0.8", "--lease", "2"),
 )
 FULL = ("--hosts", "50", "--delay", "1", "--duration", "30", "--every", "2", "5")
@@ -43,11 +44,13 @@ def chaos(folder: Path, *arguments: str) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_small_crawl_survives(scenario: str, tmp_path: Path) -> None:
     chaos(tmp_path, "--scenario", scenario, "--seed", "1", *SMALL)
 
 
+@pytest.mark.alone
 @needs_faketime
 def test_a_small_crawl_does_not_look_at_the_wall_clock(tmp_path: Path) -> None:
     chaos(tmp_path, "--scenario", "clock", "--seed", "1", *SMALL)
