@@ -51,7 +51,8 @@ class Contestant(Struct, frozen=True, kw_only=True):
 def contestants(workers: int) -> list[Contestant]:
     """All of them, in the order in which they run and are shown."""
     ours = [_skitter(count) for count in sorted({1, workers})]
-    return [*ours, _scrapy(), _scrapy_on_disk(), _crawlee(), _floor()]
+    peers = [_scrapy(), _scrapy_on_disk(), _crawlee(), _crawlee_on_disk()]
+    return [*ours, *peers, _floor()]
 
 
 def last_line(text: str) -> str:
@@ -117,6 +118,17 @@ def _crawlee() -> Contestant:
     )
 
 
+def _crawlee_on_disk() -> Contestant:
+    return _peer(
+        "crawlee-files",
+        "crawlee",
+        does="Parsel, queue and pages in files, its default, JSONL",
+        lacks="fetches again what was under way, records of it come twice, bodies not kept",
+        title="Crawlee {version}, files",
+        extra=lambda task: [str(task.folder / "storage")],
+    )
+
+
 def _peer(
     name: str,
     package: str,
@@ -155,7 +167,7 @@ def _floor() -> Contestant:
         lacks="no output, no store, no durable queue, no retries: not a crawler, a lower bound",
         command=command,
         count=lambda task: int((task.folder / "stdout").read_text()),
-        obstacle=lambda _task: None,
+        obstacle=lambda _task: None if _version("selectolax") else f"not installed; {_INSTALL}",
     )
 
 

@@ -1,14 +1,14 @@
 """Links, title and directives of an HTML page. Nothing a page contains makes this raise."""
 
 import re
+from functools import lru_cache
 
 from msgspec import Struct
-from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from skitter.extract.charset import decode
 from skitter.extract.directives import refresh_url, robots_directives
-from skitter.extract.flatten import flatten
-from skitter.extract.weight import is_heavy
+from skitter.extract.references import attribute_text, text
+from skitter.extract.tokens import ONE_ATTRIBUTE, tags
 
 __all__ = ["Anchor", "Page", "parse"]
 
@@ -19,34 +19,22 @@ MAX_LINKS = 10_000
 MAX_BYTES = 10 * 1024 * 1024
 MAX_TEXT_CHARS = 512
 
-#: Anchors may be nested by tricks; together they are read up to this much.
-_TEXT_BUDGET_CHARS = 4 * 1024 * 1024
-#: The head is looked for in this much of a page that does not say where it ends.
-_HEAD_BYTES = 16 * 1024
-# Mutation events copy options into `selectedcontent`: work that no link needs.
-_OPTIONS = int(LexborDocumentOptions.WO_EVENTS)
+#: Text is read from this much of what is between a tag and its end.
+_CONTENT_BYTES = 16 * 1024
 _UTF8_BOM = b"\xef\xbb\xbf"
+_REPLACEMENT = "\ufffd".encode()
 #: What the URL standard strips around a URL.
 _URL_MARGIN = "".join(map(chr, range(33)))
 _FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
 _LINK_RELATIONS = frozenset(("canonical", "next", "prev"))
-_SVG_PARENTS = frozenset(("svg", "g", "symbol", "defs", "path", "circle", "rect", "text", "use"))
 _ROBOTS_NAMES = frozenset(("robots", "skitter"))
-_META_WORDS = (b"refresh", b"robots", b"skitter")
-
-
-def _tag_ids() -> dict[int, str]:
-    """Lexbor's numbers of the elements that link; comparing them spares a string per element."""
-    names = ("a", "area", "base", "link", "frame", "iframe")
-    ids = {}
-    for name in names:
-        node = LexborHTMLParser("").create_node(name)
-        ids[node.tag_id] = name
-    return ids
-
-
-_KINDS = _tag_ids()
-_A = next(number for number, name in _KINDS.items() if name == "a")
+_FRAMES = frozenset((b"frame", b"iframe"))
+#: Tags, comments and the content of scripts within an anchor.
+_MARKUP = re.compile(
+    rb"<!--.*?(?:--!?>|\Z)|<(script|style)(?=[\s/>]).*?(?:</\1|\Z)[^>]*+>?"
+    rb"""|</?[a-zA-Z](?:"[^"]*+"|'[^']*+'|[^'">])*+>|<[!?/][^>]*+>?""",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -80,162 +68,156 @@ def parse(
     `follow_nofollow=False` leaves out those marked `rel=nofollow`.
     """
     truncated = len(body) > max_bytes
-    body = _as_utf8(body[:max_bytes], charset)
-    if is_heavy(body):
-        body = flatten(body, max_tags=4 * max_links)
-    tree = LexborHTMLParser(body, options=_OPTIONS)
-    head = _Head(tree, body)
-    links = _Links(max_links=max_links, follow_nofollow=follow_nofollow)
-    if head.refresh:
-        links.add(head.refresh)
-    links.collect(tree)
+    reader = _Reader(max_links=max_links, follow_nofollow=follow_nofollow)
+    reader.read(_as_utf8(body[:max_bytes], charset))
     return Page(
-        title=head.title,
-        base=links.base,
-        anchors=list(links.found.items()),
-        canonical=links.canonical,
-        refresh=head.refresh,
-        nofollow=head.nofollow,
-        noindex=head.noindex,
-        truncated=truncated or links.truncated,
+        title=reader.title,
+        base=reader.base,
+        anchors=reader.anchors(),
+        canonical=reader.canonical,
+        refresh=reader.refresh,
+        nofollow=reader.nofollow,
+        noindex=reader.noindex,
+        truncated=truncated or reader.truncated,
     )
 
 
 def _as_utf8(body: bytes, charset: str) -> bytes:
-    # Lexbor reads UTF-8 and keeps what is not; selectolax replaces it when it is read.
+    # UTF-8 stays as it is: what is not valid is replaced where it is read.
     if charset != "utf-8":
-        return decode(body, charset).encode("utf-8", "replace")
-    return body[3:] if body.startswith(_UTF8_BOM) else body
+        body = decode(body, charset).encode("utf-8", "replace")
+    elif body.startswith(_UTF8_BOM):
+        body = body[3:]
+    return body.replace(b"\0", _REPLACEMENT) if b"\0" in body else body
 
 
-def _collapsed(text: str) -> str:
-    return " ".join(text.split())[:MAX_TEXT_CHARS]
+class _Reader:
+    """Collects what tags say; the first of several equal links counts."""
 
-
-class _Head:
-    """What `meta` and `title` say."""
-
-    def __init__(self, tree: LexborHTMLParser, body: bytes) -> None:
+    def __init__(self, *, max_links: int, follow_nofollow: bool) -> None:
+        self.title: str | None = None
+        self.base: str | None = None
+        self.canonical: str | None = None
         self.refresh: str | None = None
         self.nofollow = False
         self.noindex = False
-        end = body.find(b"</head", 0, 4 * _HEAD_BYTES)
-        written = body[: end if end >= 0 else _HEAD_BYTES].lower()
-        self.title = _title(tree)
-        # Most pages have many metas and none of these: looking here first spares reading them.
-        if any(word in written for word in _META_WORDS):
-            for node in _metas(tree, written.count(b"<meta")):
-                self._meta(node)
-
-    def _meta(self, node: LexborNode) -> None:
-        attributes = node.attributes
-        content = attributes.get("content")
-        if not content:
-            return
-        if (attributes.get("name") or "").strip().lower() in _ROBOTS_NAMES:
-            directives = robots_directives(content)
-            self.noindex = self.noindex or directives.noindex
-            self.nofollow = self.nofollow or directives.nofollow
-        elif (attributes.get("http-equiv") or "").strip().lower() == "refresh":
-            self.refresh = self.refresh or refresh_url(content)
-
-
-def _title(tree: LexborHTMLParser) -> str | None:
-    head = tree.head
-    node = head.css_first("title") if head is not None else None
-    if node is None:
-        # SVG has titles too, of its shapes.
-        titles = (node for node in tree.css("title") if _tag_of_parent(node) not in _SVG_PARENTS)
-        node = next(titles, None)
-    return None if node is None else _collapsed(node.text())
-
-
-def _tag_of_parent(node: LexborNode) -> str | None:
-    parent = node.parent
-    return None if parent is None else parent.tag
-
-
-def _metas(tree: LexborHTMLParser, written: int) -> list[LexborNode]:
-    """Those of the head; all of them if it ended before the page says so.
-
-    An `<img>` in a `<noscript>` is enough to end it.
-    """
-    head = tree.head
-    nodes = head.css("meta") if head is not None else []
-    return nodes if len(nodes) >= written else tree.css("meta")
-
-
-class _Links:
-    """Collects links in document order; the first of several equal ones counts."""
-
-    def __init__(self, *, max_links: int, follow_nofollow: bool) -> None:
-        self.found: dict[str, str] = {}
-        self.base: str | None = None
-        self.canonical: str | None = None
         self.truncated = False
+        self._found: dict[str, str] = {}
         self._max_links = max_links
         self._follow_nofollow = follow_nofollow
-        self._text_budget_chars = _TEXT_BUDGET_CHARS
 
-    def collect(self, tree: LexborHTMLParser) -> None:
-        # One walk for all elements: cheaper than a list of names, and in document order.
-        found = self.found
-        for node in tree.css("[href],[src]"):
-            tag_id = node.tag_id
-            if tag_id == _A:
-                attributes = node.attrs
-                href = attributes.get("href") or attributes.get("xlink:href") or ""
-                if "#" in href:
-                    href = href.partition("#")[0]
-                # Pages repeat themselves: most links end here.
-                if href and href not in found:
-                    self._add(href, node)
-            elif tag_id in _KINDS:
-                self._other(_KINDS[tag_id], node)
+    def read(self, body: bytes) -> None:
+        # Pages repeat themselves: most links end at the first `in`.
+        seen: set[bytes] = set()
+        for name, simple, attributes, content in tags(body):
+            if name:
+                self._other(name.lower(), simple, attributes, content)
+                continue
+            written = simple or attributes
+            if written in seen:
+                continue
+            seen.add(written)
+            href = simple.decode("utf-8", "replace") if simple else _link_of(attributes)
+            self._add(href, attributes, content)
             if self.truncated:
                 break
 
-    def add(self, href: str) -> None:
-        """Adds a link that has no text."""
-        self._add(href.partition("#")[0], None)
+    def anchors(self) -> list[Anchor]:
+        """The links found, that of a refresh first."""
+        refresh = self.refresh and _trimmed(self.refresh)
+        if not refresh or _FOREIGN_SCHEME.match(refresh):
+            return list(self._found.items())
+        others = [anchor for anchor in self._found.items() if anchor[0] != refresh]
+        return [(refresh, ""), *others[: self._max_links - 1]]
 
-    def _add(self, href: str, anchor: LexborNode | None) -> None:
-        """Adds the link unless it is known, empty or not to be followed."""
-        href = href.strip(_URL_MARGIN)
-        if not href or href in self.found or (":" in href and _FOREIGN_SCHEME.match(href)):
+    def _add(self, href: str, attributes: bytes, content: bytes = b"") -> None:
+        """Takes a trimmed link unless it is known, leads nowhere or is not to be followed."""
+        if not href or href in self._found or (":" in href and _FOREIGN_SCHEME.match(href)):
             return
-        if anchor is not None and not self._follow_nofollow and _is_nofollow(anchor):
+        if not self._follow_nofollow and _is_nofollow(attributes):
             return
-        if len(self.found) >= self._max_links:
+        if len(self._found) >= self._max_links:
             self.truncated = True
             return
-        self.found[href] = "" if anchor is None else self._text(anchor)
+        self._found[href] = _text_of(content) if content else ""
 
-    def _text(self, node: LexborNode) -> str:
-        if self._text_budget_chars <= 0:
-            return ""
-        text = node.text()
-        self._text_budget_chars -= len(text)
-        return _collapsed(text)
+    def _other(self, name: bytes, simple: bytes, attributes: bytes, content: bytes) -> None:
+        attributes = b'href="%s"%s' % (simple, attributes) if simple else attributes
+        if name == b"title":
+            if self.title is None:
+                self.title = _collapsed(text(_decoded(content)))
+        elif name == b"meta":
+            self._meta(attributes)
+        elif name == b"base":
+            href = _value(attributes, b"href")
+            self.base = self.base or (href and href.strip(_URL_MARGIN))
+        elif name != b"link":
+            target = _value(attributes, b"src" if name in _FRAMES else b"href")
+            self._add(_trimmed(target or ""), attributes)
+        elif relations := _words(_value(attributes, b"rel")) & _LINK_RELATIONS:
+            href = _value(attributes, b"href")
+            if "canonical" in relations and href and self.canonical is None:
+                self.canonical = href.strip(_URL_MARGIN) or None
+            self._add(_trimmed(href or ""), attributes)
 
-    def _other(self, kind: str, node: LexborNode) -> None:
-        attributes = node.attributes
-        href = attributes.get("src" if kind in {"frame", "iframe"} else "href")
-        if not href:
+    def _meta(self, attributes: bytes) -> None:
+        written = attributes.lower()
+        # Most pages have many metas and none of these: looking here first spares reading them.
+        if b"refresh" not in written and b"robots" not in written and b"skitter" not in written:
             return
-        if kind == "base":
-            self.base = self.base or href.strip(_URL_MARGIN)
-        elif kind == "link":
-            self._link(href, (attributes.get("rel") or "").lower().split())
-        elif self._follow_nofollow or not _is_nofollow(node):
-            self.add(href)
-
-    def _link(self, href: str, relations: list[str]) -> None:
-        if "canonical" in relations and self.canonical is None:
-            self.canonical = href.strip(_URL_MARGIN) or None
-        if not _LINK_RELATIONS.isdisjoint(relations):
-            self.add(href)
+        content = _value(attributes, b"content")
+        if not content:
+            return
+        if (_value(attributes, b"name") or "").strip().lower() in _ROBOTS_NAMES:
+            directives = robots_directives(content)
+            self.noindex = self.noindex or directives.noindex
+            self.nofollow = self.nofollow or directives.nofollow
+        elif (_value(attributes, b"http-equiv") or "").strip().lower() == "refresh":
+            self.refresh = self.refresh or refresh_url(content)
 
 
-def _is_nofollow(node: LexborNode) -> bool:
-    return "nofollow" in (node.attributes.get("rel") or "").lower().split()
+@lru_cache(maxsize=8_192)
+def _link_of(attributes: bytes) -> str:
+    """Where an `a` with these attributes leads; empty: nowhere."""
+    return _trimmed(_value(attributes, b"href") or _value(attributes, b"xlink:href") or "")
+
+
+def _trimmed(href: str) -> str:
+    """Without fragment and margin."""
+    return (href.partition("#")[0] if "#" in href else href).strip(_URL_MARGIN)
+
+
+def _value(attributes: bytes, wanted: bytes) -> str | None:
+    """The value of the first attribute of that name; empty if it has none."""
+    for attribute in ONE_ATTRIBUTE.finditer(attributes):
+        name, value = attribute.groups()
+        if name.lower() == wanted:
+            value = value or b""
+            if value[:1] in (b'"', b"'"):
+                value = value[1:].removesuffix(value[:1])
+            return attribute_text(_decoded(value))
+    return None
+
+
+def _is_nofollow(attributes: bytes) -> bool:
+    return "nofollow" in _words(_value(attributes, b"rel"))
+
+
+def _words(value: str | None) -> frozenset[str]:
+    return frozenset((value or "").lower().split())
+
+
+def _text_of(content: bytes) -> str:
+    if len(content) > _CONTENT_BYTES:
+        content = content[:_CONTENT_BYTES]
+    if b"<" in content:
+        content = _MARKUP.sub(b"", content)
+    return _collapsed(text(_decoded(content)))
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _collapsed(raw: str) -> str:
+    return " ".join(raw.split())[:MAX_TEXT_CHARS]

@@ -141,7 +141,6 @@ def test_a_missing_peer_has_its_install_command(
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("skitter.bench.contestants._version", lambda _package: None)
-    for name in ("scrapy", "scrapy-jobdir", "crawlee"):
+    for name in ("scrapy", "scrapy-jobdir", "crawlee", "crawlee-files", "floor"):
         assert named(name).obstacle(task) == "not installed; pip install 'skitter[bench]'"
     assert named("scrapy-jobdir").title == "Scrapy, JOBDIR"
-    assert named("floor").obstacle(task) is None
