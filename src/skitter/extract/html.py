@@ -28,6 +28,7 @@ _URL_MARGIN = "".join(map(chr, range(33)))
 _FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
 _LINK_RELATIONS = frozenset(("canonical", "next", "prev"))
 _ROBOTS_NAMES = frozenset(("robots", "skitter"))
+_META_WORD = re.compile(rb"refresh|robots|skitter", re.IGNORECASE)
 _FRAMES = frozenset((b"frame", b"iframe"))
 #: Tags, comments and the content of scripts within an anchor.
 _MARKUP = re.compile(
@@ -154,18 +155,15 @@ class _Reader:
         elif name != b"link":
             target = _value(attributes, b"src" if name in _FRAMES else b"href")
             self._add(_trimmed(target or ""), attributes)
-        elif relations := _words(_value(attributes, b"rel")) & _LINK_RELATIONS:
+        elif relations := _relations(attributes) & _LINK_RELATIONS:
             href = _value(attributes, b"href")
             if "canonical" in relations and href and self.canonical is None:
                 self.canonical = href.strip(_URL_MARGIN) or None
             self._add(_trimmed(href or ""), attributes)
 
     def _meta(self, attributes: bytes) -> None:
-        written = attributes.lower()
         # Most pages have many metas and none of these: looking here first spares reading them.
-        if b"refresh" not in written and b"robots" not in written and b"skitter" not in written:
-            return
-        content = _value(attributes, b"content")
+        content = _value(attributes, b"content") if _META_WORD.search(attributes) else None
         if not content:
             return
         if (_value(attributes, b"name") or "").strip().lower() in _ROBOTS_NAMES:
@@ -200,11 +198,12 @@ def _value(attributes: bytes, wanted: bytes) -> str | None:
 
 
 def _is_nofollow(attributes: bytes) -> bool:
-    return "nofollow" in _words(_value(attributes, b"rel"))
+    return "nofollow" in _relations(attributes)
 
 
-def _words(value: str | None) -> frozenset[str]:
-    return frozenset((value or "").lower().split())
+@lru_cache(maxsize=1_024)
+def _relations(attributes: bytes) -> frozenset[str]:
+    return frozenset((_value(attributes, b"rel") or "").lower().split())
 
 
 def _text_of(content: bytes) -> str:
