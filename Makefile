@@ -33,7 +33,7 @@ servers:
 bench: $(VENV)/.installed-dev servers  ## Measure against other crawlers.
 	$(BIN)/skitter bench --site jdk --rounds $(ROUNDS) $(if $(PLOT),--plot '$(PLOT)')
 
-chaos: $(VENV)/.installed-dev servers  ## Kill and freeze crawls, at full size; takes hours.
+chaos: $(VENV)/.installed-dev servers  ## Kill and freeze crawls, at full size; takes two hours.
 	$(BIN)/pytest -n auto -m slow
 	$(BIN)/skitter chaos --scenario everything --duration 120
 	$(BIN)/skitter chaos --scenario soak --duration 600

@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def crawl(arguments: list[str], *, name: str, stdin: str | None = None) -> int:
-    """Run the crawl in the foreground and say where its results are."""
+    """Run the crawl in the foreground; it says itself where its results are."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     files = [RESULTS / f"{name}.jsonl", RESULTS / f"{name}.csv"]
     outputs = [word for file in files for word in ("-o", str(file))]
@@ -42,9 +42,6 @@ def crawl(arguments: list[str], *, name: str, stdin: str | None = None) -> int:
         text=True,
     ) as process:
         process.communicate(stdin)
-    for file in files:
-        if file.exists():
-            print(f"Results: {file}")
     return process.returncode
 
 

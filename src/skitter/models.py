@@ -9,8 +9,10 @@ from typing import Literal
 from msgspec import Struct, field
 
 __all__ = [
+    "RELEASED",
     "TERMINAL",
     "Completion",
+    "DomainNews",
     "DropReason",
     "ErrorCode",
     "Grant",
@@ -26,6 +28,8 @@ __all__ = [
     "Request",
     "RequestKind",
     "Scope",
+    "Sign",
+    "Transfer",
     "Verdict",
 ]
 
@@ -76,6 +80,10 @@ class ErrorCode(StrEnum):
     HEADERS_TOO_LARGE = "headers_too_large"
     ROBOTS_UNREACHABLE = "robots_unreachable"
     HTTP = "http_"
+    #: The site answers with a challenge instead of the page.
+    BLOCKED = "blocked"
+    #: Its site has not answered for long; it was not asked again for this request.
+    UNREACHABLE = "unreachable"
     INTERNAL = "internal"
 
 
@@ -159,8 +167,37 @@ class Lease(Struct, frozen=True, kw_only=True, gc=False):
     pace_s: float = 0.0
     #: Most requests at once to this domain; 0: not said.
     concurrency: int = 0
+    #: Where bursts are allowed: seconds per request in the long run, and how far ahead of that
+    #: schedule a request may be.
+    interval_s: float = 0.0
+    burst_s: float = 0.0
+    #: How often the domain has blocked us: whoever has several identities uses the next one.
+    identity: int = 0
+    #: The address on which the frontier has reserved a place for it.
+    server_ip: str | None = None
+    #: Not to be fetched: it ends `failed` with this as its error.
+    refused: str | None = None
+    #: Not to be fetched: it ends `dropped` for this reason.
+    drop: DropReason | None = None
+    #: The completion should tell the gist of the page's text.
+    wants_text: bool = False
     #: Grows when the job's scope grew; a worker with an older copy asks for the job again.
     job_version: int = 0
+
+
+#: The event of a domain whose hold a person has ended.
+RELEASED = "released"
+
+
+class DomainNews(Struct, frozen=True, kw_only=True):
+    """Something has changed about a domain, other than by the worker that hears of it."""
+
+    domain: str
+    #: Past tense: `held`, `breaker_opened`, `breaker_closed`, `blocked`, `slowed`, `eased` …
+    event: str
+    #: Nothing may be sent for so long; 0: it may.
+    wait_s: float = 0.0
+    reason: str = ""
 
 
 class Grant(Struct, frozen=True, kw_only=True):
@@ -169,6 +206,32 @@ class Grant(Struct, frozen=True, kw_only=True):
     leases: list[Lease]
     #: Seconds until something may become due by time alone; None: not before a completion or add.
     next_due_s: float | None = None
+    #: Of domains this worker has to do with, since its last grant.
+    news: list[DomainNews] = []
+
+
+class Sign(StrEnum):
+    """What the end of a transfer says about its site."""
+
+    OK = "ok"
+    #: 5xx, a time-out, no connection, an answer that broke off.
+    FAILED = "failed"
+    #: 429 or 503.
+    LIMITED = "limited"
+    #: 403.
+    FORBIDDEN = "forbidden"
+    #: A challenge or wall instead of the page.
+    CHALLENGED = "challenged"
+
+
+class Transfer(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    """A transfer that has ended."""
+
+    #: How many seconds ago its request was sent; None: it never was.
+    age_s: float | None
+    elapsed_s: float = 0.0
+    #: None: nothing was learnt about the site.
+    sign: Sign | None = None
 
 
 class Completion(Struct, frozen=True, kw_only=True, gc=False):
@@ -182,8 +245,12 @@ class Completion(Struct, frozen=True, kw_only=True, gc=False):
     after_s: float = 0.0
     #: False: the try was not the request's fault (429, 503, refused lease) and is not counted.
     costs_try: bool = True
+    #: True: nothing was asked of the site; a `RETRY` that costs neither a try nor a hold.
+    refused: bool = False
     links: tuple[Request, ...] = ()
     body_bytes: int = 0
+    #: `skitter.extract.gist` of the page, where it was asked for.
+    text: int | None = None
 
 
 class Verdict(StrEnum):

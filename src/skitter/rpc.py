@@ -172,6 +172,8 @@ class Channel:
         self._ready = asyncio.Event()
         self._waiting: dict[int, asyncio.Future[Raw]] = {}
         self._last_id = 0
+        #: Frames of this turn of the loop: they travel together, so the other side wakes once.
+        self._unsent: list[bytes] = []
 
     async def run(self) -> None:
         """Keep the connection up until cancelled."""
@@ -234,7 +236,14 @@ class Channel:
         if self._writer is None:
             raise ConnectionResetError
         frame = _encode(call)
-        self._writer.write(_LENGTH.pack(len(frame)) + frame)
+        if not self._unsent:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._unsent += (_LENGTH.pack(len(frame)), frame)
+
+    def _flush(self) -> None:
+        frames, self._unsent = self._unsent, []
+        if frames and self._writer is not None:
+            self._writer.writelines(frames)
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         while (message := await _read(reader)) is not None:
@@ -252,6 +261,7 @@ class Channel:
 
     def _drop(self) -> None:
         self._ready.clear()
+        self._unsent.clear()
         if self._writer is not None:
             self._writer.close()
             self._writer = None

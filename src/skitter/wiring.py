@@ -23,17 +23,22 @@ from skitter.engine.hooks import Hooks
 from skitter.engine.logbook import LOG_FOLDER
 from skitter.engine.process import Child, run_child
 from skitter.engine.progress import Progress
+from skitter.engine.pulse import Pulse
 from skitter.engine.robots import RobotsCache, SharedRobots
 from skitter.engine.run import SoloRun
 from skitter.engine.worker import Worker
 from skitter.fetch.curl import CurlFetcher, CurlOptions
+from skitter.fetch.dns import Resolver, overrides_of
+from skitter.fetch.names import NameCache
+from skitter.fetch.pycares import CaresLookup
 from skitter.frontier.base import Frontier
+from skitter.frontier.budgets import budget_policy
 from skitter.frontier.remote import RemoteFrontier, frontier_verbs
+from skitter.frontier.rules import default_rate, rules
 from skitter.frontier.sqlite import SqliteFrontier
 from skitter.outputs.base import OutputFile
 from skitter.outputs.set import OutputSet
 from skitter.politeness.backoff import BackoffPolicy
-from skitter.politeness.rates import Rate
 from skitter.rpc import Channel
 from skitter.store.base import Store
 from skitter.store.segments import SegmentStore
@@ -46,6 +51,7 @@ __all__ = [
     "make_fleet",
     "make_solo",
     "open_backends",
+    "reach_frontier",
 ]
 
 
@@ -96,13 +102,15 @@ async def open_backends(
     frontier = SqliteFrontier(
         folder.frontier,
         clock=clock,
-        default_rate=Rate.of_delay(settings.politeness.delay_s, settings.politeness.concurrency),
+        default_rate=default_rate(settings),
+        rules=rules(settings),
         backoff=BackoffPolicy(
             first_s=settings.backoff.first_s,
             max_s=settings.backoff.max_s,
             jitter=settings.backoff.jitter,
             forgive_s=settings.backoff.forgive_s,
         ),
+        budgets=budget_policy(settings.traps),
         lease_s=settings.frontier.lease_s,
         read_only=not writing,
     )
@@ -118,19 +126,27 @@ async def open_backends(
         await frontier.aclose()
 
 
-def make_solo(backends: Backends, work: Assignment, outputs: OutputSet) -> SoloRun:
+def make_solo(
+    backends: Backends, work: Assignment, outputs: OutputSet, sockets: Path | None = None
+) -> SoloRun:
     """A run with one worker, everything in this process."""
     progress = Progress(work.job, backends.clock, work.settings.fetch.concurrency)
     committer = LocalCommitter(backends.frontier, backends.catalog, outputs.append, progress.count)
     worker = _worker("worker-1", backends.frontier, committer, backends.store, work)
-    return SoloRun(work.job, frontier=backends.frontier, worker=worker, progress=progress)
+    return SoloRun(
+        work.job,
+        frontier=backends.frontier,
+        worker=worker,
+        progress=progress,
+        socket=sockets and sockets / "coordinator",
+    )
 
 
 def make_fleet(work: Assignment, sockets: Path, say: Callable[[str], None]) -> Fleet:
     """A run with a coordinator and workers in processes of their own."""
     options = FleetOptions(
         workers=work.workers,
-        dead_after_s=work.settings.frontier.lease_s,
+        pulse=Pulse.of(work.settings),
         control=sockets / "control",
         socket=sockets / "coordinator",
     )
@@ -139,13 +155,27 @@ def make_fleet(work: Assignment, sockets: Path, say: Callable[[str], None]) -> F
     each = replace(work, settings=settings)
     return Fleet(
         options,
-        start_coordinator=lambda: Child("coordinator", coordinate, work, options.socket),
-        start_worker=lambda name, place: Child(
-            f"worker-{place}", work_remotely, each, options.socket, name, place
+        start_coordinator=lambda pulse: Child(
+            "coordinator", coordinate, _at_pulse(work, pulse), options.socket
+        ),
+        start_worker=lambda place, pulse: Child(
+            f"worker-{place.id}",
+            work_remotely,
+            _at_pulse(each, pulse),
+            options.socket,
+            place.name,
+            place.id,
         ),
         clock=SystemClock(),
         say=say,
     )
+
+
+def _at_pulse(work: Assignment, pulse: Pulse) -> Assignment:
+    frontier = replace(
+        work.settings.frontier, heartbeat_s=pulse.heartbeat_s, lease_s=pulse.timeout_s
+    )
+    return replace(work, settings=replace(work.settings, frontier=frontier))
 
 
 def coordinate(work: Assignment, socket: Path) -> None:
@@ -166,6 +196,7 @@ def coordinate(work: Assignment, socket: Path) -> None:
                 verbs=frontier_verbs(backends.frontier),
                 socket=socket,
                 clock=backends.clock,
+                pulse=Pulse.of(work.settings),
             )
             await _until(stop, coordinator.run())
             outputs.close()
@@ -177,8 +208,11 @@ def work_remotely(work: Assignment, socket: Path, name: str, place: str) -> None
     """A worker's process."""
 
     async def main(stop: asyncio.Event) -> None:
-        def pushed(_verb: str) -> None:
-            worker.wake()
+        def pushed(verb: str) -> None:
+            if verb == "pulse":
+                worker.beat()
+            else:
+                worker.wake()
 
         async def greet() -> None:
             await worker.greet(channel)
@@ -194,6 +228,7 @@ def work_remotely(work: Assignment, socket: Path, name: str, place: str) -> None
             store,
             work,
             robots=RemoteRobots(channel),
+            coordinator=channel,
             place=place,
         )
         talking = asyncio.ensure_future(channel.run())
@@ -208,6 +243,17 @@ def work_remotely(work: Assignment, socket: Path, name: str, place: str) -> None
             await store.aclose()
 
     run_child(main)
+
+
+@asynccontextmanager
+async def reach_frontier(socket: Path) -> AsyncIterator[RemoteFrontier]:
+    """The frontier of a crawl that runs in another process."""
+    channel = Channel(socket)
+    talking = asyncio.ensure_future(channel.run())
+    try:
+        yield RemoteFrontier(channel)
+    finally:
+        talking.cancel()
 
 
 async def _until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
@@ -233,6 +279,17 @@ def _store(folder: DataFolder, settings: Settings, clock: Clock, series: str = "
     )
 
 
+def _resolver(guard: AddressGuard, work: Assignment, clock: Clock) -> Resolver:
+    dns = work.settings.dns
+    return Resolver(
+        CaresLookup(servers=dns.servers, timeout_s=dns.timeout_s, family=dns.family),
+        NameCache(guard, max_ttl_s=dns.max_ttl_s, negative_ttl_s=dns.negative_ttl_s),
+        clock=clock,
+        timeout_s=dns.timeout_s,
+        overrides=overrides_of(work.resolve),
+    )
+
+
 def _worker(
     name: str,
     frontier: Frontier,
@@ -241,9 +298,10 @@ def _worker(
     work: Assignment,
     *,
     robots: SharedRobots | None = None,
+    coordinator: Channel | None = None,
     place: str | None = None,
 ) -> Worker:
-    """A worker that fetches with libcurl; one with a `place` has to reckon with being cut off."""
+    """A worker that fetches with libcurl; one with a coordinator may be cut off from it."""
     settings, clock = work.settings, SystemClock()
     guard = AddressGuard(
         allow_networks=parse_networks(settings.security.allow_networks, "security.allow_networks"),
@@ -256,17 +314,18 @@ def _worker(
         min_rate_bytes_s=settings.fetch.min_rate_bytes_s,
         min_rate_window_s=settings.fetch.min_rate_window_s,
         http2=settings.fetch.http2,
-        resolve=tuple(work.resolve),
+        ca_file=settings.fetch.ca_file.strip() or None,
     )
     log = FetchLog(
         work.data / LOG_FOLDER,
         f"worker-{place or 1}",
         clock=clock,
         agent=settings.robots.user_agent_token,
+        max_crawl_delay_s=settings.robots.max_crawl_delay_s,
         call_later=asyncio.get_running_loop().call_later,
     )
     hooks = Hooks([log])
-    fetcher = CurlFetcher(guard, options, clock)
+    fetcher = CurlFetcher(guard, _resolver(guard, work, clock), options, clock)
     return Worker(
         name,
         frontier=frontier,
@@ -278,5 +337,6 @@ def _worker(
         settings=settings,
         hooks=hooks,
         keeps_body=work.include_body,
-        max_silence_s=settings.frontier.lease_s * 2 / 3 if place else None,
+        pulse=Pulse.of(settings),
+        coordinator=coordinator,
     )

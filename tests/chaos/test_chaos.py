@@ -16,15 +16,16 @@ from skitter.bench.sites import sim_site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
-#: On a busy machine the origin may read a request late, and the next one on time.
 SMALL = (
-    *("--hosts", "6", "--pages", "10", "--delay", "0.25", "--tolerance-ms", "100"),
+    *("--hosts", "6", "--pages", "10", "--delay", "0.25"),
     *("--duration", "3", "--every", "0.4", "0.8", "--lease", "2"),
 )
-FULL = ("--hosts", "50", "--delay", "1", "--duration", "30", "--every", "2", "5")
+FULL = ("--hosts", "50", "--delay", "1", "--lease", "3", "--every", "2", "5")
 SCENARIOS = ("kill-workers", "kill-coordinator", "kill-all", "freeze", "scale", "term")
 #: Those that a seed says little about are tried with few.
 SEEDS = {"kill-workers": 20, "freeze": 20, "scale": 20}
+#: Seconds of faults; a kill of a worker is to be met by thousands of pages.
+DURATIONS = {"kill-workers": "60", "scale": "45"}
 
 needs_faketime = pytest.mark.needs("faketime", package="faketime")
 
@@ -37,12 +38,8 @@ def chaos(folder: Path, *arguments: str) -> dict[str, Any]:
     )
     assert done.stdout, done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
-    # A worker that stood still also lets go of what it was granted meanwhile; which leases
-    # those were is not always known, so its repeated requests cannot be held against it.
-    frozen = "freeze" in arguments
-    findings = [f for f in report["findings"] if not (frozen and "asked for" in f["what"])]
-    assert findings == [], done.stderr
-    assert done.returncode == 0 or frozen
+    assert report["findings"] == [], done.stderr
+    assert done.returncode == 0
     assert report["records"] == report["expected"]
     assert report["faults"], done.stderr
     return report
@@ -56,7 +53,7 @@ def test_a_small_crawl_survives(scenario: str, tmp_path: Path) -> None:
 
 @pytest.mark.alone
 @needs_faketime
-def test_a_small_crawl_does_not_look_at_the_wall_clock(tmp_path: Path) -> None:
+def test_a_small_crawl_does_not_mind_a_wall_clock_that_jumps(tmp_path: Path) -> None:
     chaos(tmp_path, "--scenario", "clock", "--seed", "1", *SMALL)
 
 
@@ -66,14 +63,15 @@ def test_a_small_crawl_does_not_look_at_the_wall_clock(tmp_path: Path) -> None:
     [(name, seed) for name in SCENARIOS for seed in range(1, SEEDS.get(name, 3) + 1)],
 )
 def test_a_large_crawl_survives(scenario: str, seed: int, tmp_path: Path) -> None:
-    chaos(tmp_path, "--scenario", scenario, "--seed", str(seed), *FULL)
+    duration = DURATIONS.get(scenario, "30")
+    chaos(tmp_path, "--scenario", scenario, "--seed", str(seed), "--duration", duration, *FULL)
 
 
 @pytest.mark.slow
 @needs_faketime
 @pytest.mark.parametrize("seed", range(1, 4))
-def test_a_large_crawl_does_not_look_at_the_wall_clock(seed: int, tmp_path: Path) -> None:
-    chaos(tmp_path, "--scenario", "clock", "--seed", str(seed), *FULL)
+def test_a_large_crawl_does_not_mind_a_wall_clock_that_jumps(seed: int, tmp_path: Path) -> None:
+    chaos(tmp_path, "--scenario", "clock", "--seed", str(seed), "--duration", "30", *FULL)
 
 
 def test_a_site_of_the_users_is_compared_with_an_undisturbed_crawl(tmp_path: Path) -> None:

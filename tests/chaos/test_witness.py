@@ -1,11 +1,13 @@
 """The judges themselves: each must see the crime it is there for."""
 
-from skitter.chaos.faults import Done
+from msgspec.structs import replace
+
+from skitter.chaos.damage import Done
 from skitter.chaos.processes import Sample
 from skitter.chaos.report import late, percentile, usages
 from skitter.chaos.schedule import FaultKind
 from skitter.chaos.verdict import Blame, Entry, compare, doubled, truths_of
-from skitter.chaos.witness import check_manners, recoveries, repetitions
+from skitter.chaos.witness import check_manners, recoveries, repetitions, unfenced
 from skitter.models import Outcome
 from skitter.sim.accesslog import Access
 from skitter.sim.page import PageKind
@@ -42,7 +44,22 @@ def truth(path: str, requests: int = 1) -> Truth:
 def kill(at_s: float, *held: str, known: bool = True) -> Done:
     urls = tuple(f"http://site0001.test:8080{path}" for path in held)
     return Done(
-        kind=FaultKind.KILL_WORKER, at_s=at_s, what="worker 1", held=urls if known else None
+        kind=FaultKind.KILL_WORKER,
+        at_s=at_s,
+        over_s=at_s + 0.01,
+        what="worker 1",
+        held=urls if known else None,
+    )
+
+
+def term(stop_s: float, exit_code: int = 3) -> Done:
+    return Done(
+        kind=FaultKind.TERM,
+        at_s=0.0,
+        over_s=stop_s,
+        what="the crawl",
+        stop_s=stop_s,
+        exit_code=exit_code,
     )
 
 
@@ -95,6 +112,32 @@ def test_a_repetition_of_what_the_victim_did_not_hold_is_a_problem() -> None:
     assert unsure.by_fault == [1]
 
 
+def test_what_the_victim_sent_while_it_was_being_killed_is_still_its_own() -> None:
+    log = [access(2.005, "/a"), access(3.0, "/a"), access(2.02, "/b"), access(3.0, "/b")]
+    again = repetitions(log, [truth("/a"), truth("/b")], [kill(2.0, "/a", "/b")])
+    assert again.by_fault == [1]
+    (problem,) = again.problems
+    assert "/b: asked for 2 times, and no fault explains it" in problem
+
+
+def test_a_fault_costs_a_page_once() -> None:
+    log = [access(1.0, "/a"), access(3.0, "/a"), access(4.0, "/a")]
+    once = repetitions(log, [truth("/a")], [kill(2.0, "/a")])
+    assert once.by_fault == [1]
+    assert len(once.problems) == 1
+    twice = repetitions(log, [truth("/a")], [kill(2.0, "/a"), kill(3.5, "/a")])
+    assert twice.by_fault == [1, 1]
+    assert twice.problems == []
+
+
+def test_a_late_result_that_was_accepted_is_seen() -> None:
+    frozen = replace(kill(2.0), stale=kill(2.0, "/a", "/b", "/c").held)
+    truths = [truth("/a"), truth("/b"), truth("/c", requests=0)]
+    log = [access(1.0, "/a"), access(1.0, "/b"), access(4.0, "/b")]
+    (problem,) = unfenced(log, truths, [frozen])
+    assert "/a: a late result was accepted" in problem
+
+
 def test_tries_that_the_page_needs_are_no_repetitions() -> None:
     log = [access(float(second), "/a") for second in range(4)]
     assert repetitions(log, [truth("/a", requests=4)], []).problems == []
@@ -135,18 +178,34 @@ def test_percentiles_are_values_that_were_met() -> None:
 
 
 def test_who_is_back_too_late_or_leaves_too_late_is_found() -> None:
-    slow = Done(kind=FaultKind.TERM, at_s=0.0, what="the crawl", stop_s=11.0, exit_code=3)
-    wrong = Done(kind=FaultKind.TERM, at_s=0.0, what="the crawl", stop_s=1.0, exit_code=1)
-    fine = Done(kind=FaultKind.TERM, at_s=0.0, what="the crawl", stop_s=1.0, exit_code=3)
-    assert len(late([kill(0.0), slow, wrong, fine], [31.0, 1.0, 1.0, 31.0])) == 3
+    faults = [kill(0.0), term(11.0), term(1.0, exit_code=1), term(1.0)]
+    assert len(late(faults, [31.0, 1.0, 1.0, 31.0])) == 3
 
 
 def test_growth_is_seen() -> None:
     samples = [
         Sample(at_s=at_s, pid=1, role="worker", memory_bytes=int(size), descriptors=files)
-        for at_s, size, files in ((200.0, 50e6, 20), (290.0, 50e6, 20), (590.0, 90e6, 20))
+        for at_s, size, files in (
+            (150.0, 50e6, 20),
+            (260.0, 50e6, 20),
+            (290.0, 50e6, 20),
+            (590.0, 90e6, 20),
+        )
     ]
-    (usage,) = usages(samples, 600.0)
-    assert (usage.early_bytes, usage.late_bytes) == (50_000_000, 90_000_000)
-    assert not usage.is_flat
+    role, process = usages(samples, 600.0)
+    assert (role.role, process.role) == ("worker", "worker process 1")
+    assert (role.early_bytes, role.late_bytes) == (50_000_000, 90_000_000)
+    assert not role.is_flat
     assert usages(samples, 100.0) == []
+
+
+def test_growth_is_seen_of_one_worker_that_others_hide() -> None:
+    """Workers that were killed are young and small again."""
+    samples = [
+        Sample(at_s=at_s, pid=pid, role="worker", memory_bytes=int(size), descriptors=files)
+        for at_s in range(0, 600, 5)
+        for pid, size, files in ((1, 50e6, 20 + at_s // 30), (at_s // 100 + 2, 50e6, 20))
+        for _ in range(1 if pid == 1 else 3)
+    ]
+    grown = [usage.role for usage in usages(samples, 600.0) if not usage.is_flat]
+    assert grown == ["worker process 1"]

@@ -62,7 +62,9 @@ def test_sitemaps_cannot_lead_there(tmp_path: Path) -> None:
         index = f"<sitemapindex><sitemap><loc>{door}/deep.xml</loc></sitemap></sitemapindex>"
         listed = f"<urlset><url><loc>{door}/page</loc></url></urlset>"
         server.routes["/robots.txt"] = reply(
-            f"Sitemap: {door}/named.xml\nSitemap: {server.url}/index.xml\n", kind="text/plain"
+            f"Sitemap: {door}/named.xml\nSitemap: {server.url}/index.xml\n"
+            f"Sitemap: {server.url}/sitemap.xml\n",
+            kind="text/plain",
         )
         server.routes["/index.xml"] = reply(index, kind="application/xml")
         server.routes["/sitemap.xml"] = reply(listed, kind="application/xml")

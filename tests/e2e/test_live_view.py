@@ -61,5 +61,6 @@ def test_no_terminal_gets_plain_lines_and_a_summary(tmp_path: Path) -> None:
     assert done.code == 0
     assert "\x1b" not in done.out + done.err
     assert done.out.startswith("2 pages, ")
+    assert "0 failed (100.0% success)" in done.out
     assert "out.jsonl" in done.out
     assert "skitter-data" in done.out

@@ -10,7 +10,7 @@ import pytest
 
 from skitter.frontier import policy
 from skitter.frontier.sqlite import SqliteFrontier
-from skitter.models import JobSpec, Lease, Request
+from skitter.models import JobSpec, Lease, Request, Transfer
 from skitter.politeness.backoff import BackoffPolicy
 from skitter.politeness.rates import Rate
 from skitter.urls.fingerprint import fingerprint
@@ -55,7 +55,7 @@ class Crowd:
 
     def lease(self, limit: int) -> list[Lease]:
         leases = self.run(self.frontier.lease("w", limit)).leases
-        self.run(self.frontier.fetched("w", {lease.token: 0.0 for lease in leases}))
+        self.run(self.frontier.fetched("w", {lease.token: Transfer(age_s=0.0) for lease in leases}))
         return list(leases)
 
     def seconds(self, count: int, limit: int) -> list[Lease]:

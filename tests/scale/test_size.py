@@ -38,3 +38,12 @@ def test_a_million_urls(tmp_path: Path, domains: int) -> None:
     # Not a race but a promise: this long a killed coordinator may be away.
     assert figures.opened.open_s + figures.opened.seen_s < MAX_OPEN_S
     assert figures.opened.new_job_s < 1.0
+    assert figures.opened.beat_s < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_coordination_costs_less_than_a_hundredth_of_the_work() -> None:
+    figures = measure_overhead()
+    assert figures.items == 5_000
+    assert max(figures.cpu_share, figures.wait_share) < 0.01

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -52,12 +53,21 @@ def redirect(target: str, status: str = "302 Found") -> bytes:
 class Origin:
     """Serves `routes`: a path with its query, or `host/path` for one host only. Else 404."""
 
-    def __init__(self, routes: Mapping[str, Reply], address: str) -> None:
+    def __init__(
+        self,
+        routes: Mapping[str, Reply],
+        address: str,
+        *,
+        listener: socket.socket | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.routes = dict(routes)
         self.asked: list[Asked] = []
-        self._listener = socket.create_server((address, 0), backlog=511)
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._listener = listener or socket.create_server((address, 0), family=family, backlog=511)
         self.port: int = self._listener.getsockname()[1]
-        self.url = f"http://{address}:{self.port}"
+        self._tls = tls
+        self.url = f"{'https' if tls else 'http'}://{address}:{self.port}"
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
 
@@ -80,7 +90,7 @@ class Origin:
 
     async def _main(self) -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._serve, sock=self._listener)
+        server = await asyncio.start_server(self._serve, sock=self._listener, ssl=self._tls)
         self._ready.set()
         await self._stopped.wait()
         # What is still connected is cancelled with the loop.

@@ -60,10 +60,14 @@ class Simulation(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def simulated_web(folder: Path, *options: str) -> Iterator[Simulation]:
-    """A simulated web on a port of its own until the block ends."""
-    log, manifest = folder / "access.jsonl", folder / "manifest.jsonl"
-    command = [SKITTER, "sim", "--json", "--log", str(log), "--manifest", str(manifest), *options]
+def simulated_web(folder: Path, *options: str, manifest: bool = True) -> Iterator[Simulation]:
+    """A simulated web on a port of its own until the block ends.
+
+    `manifest`: whether the truth is written down, which of a very large one takes minutes.
+    """
+    log, truth = folder / "access.jsonl", folder / "manifest.jsonl"
+    written = ("--manifest", str(truth)) if manifest else ()
+    command = [SKITTER, "sim", "--json", "--log", str(log), *written, *options]
     process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     where = json.loads(process.stdout.readline())
@@ -71,7 +75,7 @@ def simulated_web(folder: Path, *options: str) -> Iterator[Simulation]:
         resolve=where["resolve"],
         seeds=where["seeds"],
         log_path=log,
-        manifest_path=manifest,
+        manifest_path=truth,
         process=process,
     )
     try:

@@ -14,7 +14,7 @@ from skitter import errors
 ROOT = Path(skitter.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
-GROUND = {"errors", "models", "clock"}
+GROUND = {"errors", "models", "clock", "log"}
 #: Our own layers over the standard library's database and sockets.
 DATABASE = {"sql", "sqlite"}
 PURE = {"urls", "politeness", "extract", "config"}
@@ -41,12 +41,13 @@ ALLOWED = {
 }
 ALLOWED["wiring"] = set(ALLOWED)
 ALLOWED["cli"] = set(ALLOWED)
+ALLOWED["__main__"] = {"cli"}
 
 #: These see a family through its `base` and its pure modules, never through an adapter.
 WITHOUT_ADAPTERS = {"engine", "control", "api"}
 ADAPTERS = {
     *("amqp", "browser", "curl", "kafka", "local", "objects", "postgres"),
-    *("redis", "remote", "sqlite", "zookeeper"),
+    *("pycares", "redis", "remote", "sqlite", "zookeeper"),
 }
 
 #: Driver -> the only modules or packages that may import it.
@@ -54,6 +55,7 @@ DRIVERS = {
     "crawlee": {"crawlee"},
     "matplotlib": {"plot"},
     "pyarrow": {"parquet"},
+    "pycares": {"pycares"},
     "pycurl": {"fetch", "bench"},
     "rich": {"cli"},
     "scrapy": {"scrapy"},

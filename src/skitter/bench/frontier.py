@@ -20,8 +20,9 @@ import msgspec
 from msgspec import Struct
 
 from skitter.clock import SystemClock
+from skitter.frontier.base import AddResult
 from skitter.frontier.sqlite import SqliteFrontier
-from skitter.models import JobSpec, Request
+from skitter.models import JobSpec, Request, Transfer
 from skitter.politeness.backoff import BackoffPolicy
 from skitter.politeness.rates import Rate
 from skitter.urls.fingerprint import fingerprint
@@ -52,8 +53,12 @@ class Opened(Struct, frozen=True, kw_only=True):
     """Opening the frontier that a killed process left behind."""
 
     open_s: float
+    open_cpu_s: float
     #: Until the first link of the old job is accepted: what it has seen is read first.
     seen_s: float
+    seen_cpu_s: float
+    #: The longest that a heartbeat waited meanwhile.
+    beat_s: float
     memory_bytes_per_url: float
     lease_p50_s: float
     lease_p99_s: float
@@ -109,22 +114,37 @@ async def _add(urls: int, domains: int, folder: Path) -> Added:
 
 
 async def _reopen(urls: int, folder: Path) -> Opened:
-    before, began_s = _memory_bytes(), _CLOCK.monotonic()
+    before, began_s, cpu_s = _memory_bytes(), _CLOCK.monotonic(), _cpu_s()
     frontier = _open(folder)
-    opened_s = _CLOCK.monotonic()
-    await frontier.add("old", [_request("d0.test", "one-more")])
-    seen_s = _CLOCK.monotonic() - opened_s
+    opened_s, open_cpu_s = _CLOCK.monotonic(), _cpu_s() - cpu_s
+    adding = asyncio.ensure_future(frontier.add("old", [_request("d0.test", "one-more")]))
+    beat_s = await _longest_beat_s(frontier, adding)
+    seen_s, seen_cpu_s = _CLOCK.monotonic() - opened_s, _cpu_s() - cpu_s - open_cpu_s
     new_job_s = await _new_job_s(frontier)
     waits_s = sorted([await _lease_s(frontier) for _ in range(_LEASES)])
     gc.collect()
     return Opened(
         open_s=opened_s - began_s,
+        open_cpu_s=open_cpu_s,
         seen_s=seen_s,
+        seen_cpu_s=seen_cpu_s,
+        beat_s=beat_s,
         memory_bytes_per_url=(_memory_bytes() - before) / urls,
         lease_p50_s=waits_s[_LEASES // 2],
         lease_p99_s=waits_s[_LEASES * 99 // 100],
         new_job_s=new_job_s,
     )
+
+
+async def _longest_beat_s(frontier: SqliteFrontier, busy: asyncio.Future[AddResult]) -> float:
+    longest_s = 0.0
+    while not busy.done():
+        began_s = _CLOCK.monotonic()
+        await asyncio.sleep(0)
+        await frontier.extend("other")
+        longest_s = max(longest_s, _CLOCK.monotonic() - began_s)
+    await busy
+    return longest_s
 
 
 async def _new_job_s(frontier: SqliteFrontier) -> float:
@@ -141,7 +161,7 @@ async def _lease_s(frontier: SqliteFrontier) -> float:
     began_s = _CLOCK.monotonic()
     leases = (await frontier.lease("worker", 1)).leases
     took_s = _CLOCK.monotonic() - began_s
-    await frontier.fetched("worker", {lease.token: 0.0 for lease in leases})
+    await frontier.fetched("worker", {lease.token: Transfer(age_s=0.0) for lease in leases})
     return took_s
 
 

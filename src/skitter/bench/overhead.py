@@ -1,8 +1,9 @@
 """What coordination costs beside the work itself: leases, checkpoints and heartbeats.
 
-`python -m skitter.bench.overhead` runs workers whose items take 100 ms of doing nothing, so all
-that is left to see is the frontier. Each worker asks as a crawling one does: it leases, says
-that the transfer has ended, hands the completion to a group commit, and beats every 10 s.
+`skitter bench` and `python -m skitter.bench.overhead` run workers whose items take 100 ms of
+doing nothing, so all that is left to see is the frontier. Each worker asks as a crawling one
+does: it leases, says that the transfer has ended, hands the completion to a group commit, and
+beats every 10 s.
 """
 
 import asyncio
@@ -13,35 +14,22 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
+from skitter.bench.report import OverheadFigures
 from skitter.clock import Clock, SystemClock
 from skitter.frontier.base import Frontier
 from skitter.frontier.sqlite import SqliteFrontier
-from skitter.models import Completion, JobSpec, Outcome, Request
+from skitter.models import Completion, JobSpec, Outcome, Request, Transfer
 from skitter.politeness.backoff import BackoffPolicy
 from skitter.politeness.rates import Rate
 from skitter.urls.fingerprint import fingerprint
 
-__all__ = ["OverheadFigures", "drive", "measure_overhead"]
+__all__ = ["drive", "measure_overhead"]
 
 _GROUP_S = 0.25
 _HEARTBEAT_S = 10.0
 _LINKS = 10
 _FREE = Rate(window_s=0.0, concurrency=1_000_000)
-
-
-class OverheadFigures(Struct, frozen=True, kw_only=True):
-    """Per item, and as a share of the item's own time."""
-
-    workers: int
-    item_s: float
-    items: int
-    cpu_s_per_item: float
-    #: What a worker waits for the frontier between two items.
-    wait_s_per_item: float
-    cpu_share: float
-    wait_share: float
 
 
 class _Run:
@@ -118,7 +106,7 @@ async def _work(run: _Run, name: str) -> None:
             run.waited_s += run.clock.monotonic() - asked_s
             await asyncio.sleep(run.item_s)
             asked_s = run.clock.monotonic()
-            await run.frontier.fetched(name, {lease.token: run.item_s})
+            await run.frontier.fetched(name, {lease.token: Transfer(age_s=run.item_s)})
             run.waited_s += run.clock.monotonic() - asked_s
             done.append(run.completion(lease.token))
         ended.set()

@@ -11,7 +11,7 @@ from skitter.bench.contestants import BASE
 from skitter.bench.race import Absence, Entrant, Run
 from skitter.bench.sites import Site
 
-__all__ = ["Report", "Row", "make_report"]
+__all__ = ["OverheadFigures", "Report", "Row", "make_report"]
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -35,6 +35,19 @@ class Row(Struct, frozen=True, kw_only=True):
     runs: list[Run]
 
 
+class OverheadFigures(Struct, frozen=True, kw_only=True):
+    """Leases, checkpoints and heartbeats, per item and as a share of the item's own time."""
+
+    workers: int
+    item_s: float
+    items: int
+    cpu_s_per_item: float
+    #: What a worker waits for the frontier between two items.
+    wait_s_per_item: float
+    cpu_share: float
+    wait_share: float
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """One run of the bench."""
 
@@ -49,6 +62,8 @@ class Report(Struct, frozen=True, kw_only=True):
     same_pages: bool
     contestants: list[Row]
     absent: list[Absence]
+    #: None: it was not measured.
+    overhead: OverheadFigures | None = None
 
 
 def make_report(
@@ -58,6 +73,7 @@ def make_report(
     *,
     rounds: int,
     concurrency: int,
+    overhead: OverheadFigures | None = None,
 ) -> Report:
     """What the race showed."""
     base = next((entrant for entrant in entrants if entrant.contestant.name == BASE), None)
@@ -75,6 +91,7 @@ def make_report(
         same_pages=all(row.same_pages for row in rows),
         contestants=rows,
         absent=list(absences),
+        overhead=overhead,
     )
 
 

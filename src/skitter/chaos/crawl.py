@@ -9,6 +9,7 @@ from signal import Signals
 from msgspec import Struct
 
 from skitter.chaos.target import SKITTER, Target
+from skitter.chaos.wallclock import WallClock
 
 __all__ = ["Crawl", "CrawlOptions", "environment"]
 
@@ -41,7 +42,7 @@ class Crawl:
         target: Target,
         options: CrawlOptions,
         folder: Path,
-        clock_environment: Mapping[str, str] | None = None,
+        wall: WallClock | None = None,
     ) -> None:
         folder.mkdir()
         self.folder = folder
@@ -60,9 +61,10 @@ class Crawl:
                 "SKITTER_FRONTIER__HEARTBEAT_S": f"{options.lease_s / _BEATS:g}",
                 "SKITTER_RETRY__DELAYS_S": "[0.2, 0.5, 1.0]",
                 "SKITTER_FETCH__CONTACT": "chaos@example.com",
-                **(clock_environment or {}),
+                **(wall.environment if wall else {}),
             }
         )
+        self._command = (*(wall.command if wall else ()), SKITTER)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -78,7 +80,7 @@ class Crawl:
         """Run the command, which resumes what was begun; the run before must have ended."""
         with (self.folder / "stdout").open("ab") as out, (self.folder / "stderr").open("ab") as err:
             self._process = subprocess.Popen(  # noqa: S603  (our own command)
-                [SKITTER, *self._arguments, "--workers", str(self.workers)],
+                [*self._command, *self._arguments, "--workers", str(self.workers)],
                 cwd=self.folder,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,

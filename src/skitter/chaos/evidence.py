@@ -1,5 +1,6 @@
 """What a crawl left behind, read by the product's own commands and from its fetch log."""
 
+import asyncio
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,12 @@ from skitter.chaos.crawl import Crawl, environment
 from skitter.chaos.target import SKITTER
 from skitter.chaos.verdict import Blame, Entry, Finding
 from skitter.engine.audit import Check
+from skitter.engine.folder import DataFolder
 from skitter.engine.logbook import LOG_FOLDER, Fetched, InFlight, LogReader
-from skitter.errors import BackendError
+from skitter.errors import BackendError, SkitterError
+from skitter.frontier.inspect import FrontierRows
 
-__all__ = ["audit", "exported", "read_entries", "sent_times"]
+__all__ = ["audit", "exported", "leased_urls", "read_entries", "sent_times"]
 
 
 class _Audit(Struct, frozen=True):
@@ -52,6 +55,26 @@ def sent_times(crawl: Crawl) -> list[float]:
     log = LogReader(crawl.data / LOG_FOLDER)
     sends = (line for _, line in log if isinstance(line, Fetched | InFlight))
     return sorted(line.sent for line in sends if line.kind != "robots")
+
+
+def leased_urls(crawl: Crawl) -> tuple[str, ...] | None:
+    """What a crawl that was killed had leased; None: it had not begun."""
+    path = DataFolder(crawl.data).frontier
+    if not path.exists():
+        return None
+    try:
+        return asyncio.run(_leased(path))
+    except SkitterError:
+        return None  # killed while it made the file
+
+
+async def _leased(path: Path) -> tuple[str, ...]:
+    rows = FrontierRows(path)
+    try:
+        jobs = rows.jobs()
+        return tuple(row.url for job in jobs for row in rows.requests(job.name) if row.leased)
+    finally:
+        await rows.aclose()
 
 
 def _run(*arguments: str, codes: tuple[int, ...] = (0,)) -> bytes:

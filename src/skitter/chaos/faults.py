@@ -3,16 +3,17 @@
 import signal
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
-
 from skitter.chaos.crawl import Crawl
+from skitter.chaos.damage import Done
+from skitter.chaos.evidence import leased_urls
+from skitter.chaos.freezing import Freezer, stop_still
 from skitter.chaos.processes import Handle, ask_workers, children, open_child
 from skitter.chaos.schedule import Fault, FaultKind
 from skitter.chaos.wallclock import WallClock
 from skitter.clock import Clock
-from skitter.engine.fleet import WorkerStatus
+from skitter.engine.places import WorkerStatus
 
-__all__ = ["Done", "Faults"]
+__all__ = ["Faults"]
 
 #: A worker is frozen for so many leases: the first to lose them, the others to be sure. One that
 #: stalls wakes when it must let go of its transfers, but nobody has taken its leases yet.
@@ -26,20 +27,8 @@ _MAX_STOP_S = 60.0
 _LOOK_EVERY_S = 0.05
 #: A crawl that starts, or whose coordinator does, is waited for so long.
 _PATIENCE_S = 10.0
-
-
-class Done(Struct, frozen=True, kw_only=True):
-    """A fault that happened."""
-
-    kind: FaultKind
-    #: Monotonic; when the signal was sent.
-    at_s: float
-    what: str
-    #: URLs that the victim had leased; None: nobody knows exactly.
-    held: tuple[str, ...] | None = None
-    #: How long the crawl took to end, where it was asked to.
-    stop_s: float | None = None
-    exit_code: int | None = None
+#: Children whose parent was killed notice it, and end, in less.
+_NOTICED_S = 1.0
 
 
 class Faults:
@@ -94,14 +83,20 @@ class Faults:
             return None
         held = self._weigh(victim, handle) if fault.weighed else None
         at_s = self._clock.monotonic()
-        handle.signal(signal.SIGKILL)
-        handle.close()
+        over_s = self._end(handle)
         what = f"worker {victim.id}" + ("" if held is None else f" holding {len(held)}")
-        return Done(kind=fault.kind, at_s=at_s, what=what, held=held)
+        return Done(kind=fault.kind, at_s=at_s, over_s=over_s, what=what, held=held)
+
+    def _end(self, handle: Handle) -> float:
+        """Kill it; returns when it was surely dead."""
+        handle.signal(signal.SIGKILL)
+        handle.wait_ended(_PATIENCE_S)
+        handle.close()
+        return self._clock.monotonic()
 
     def _weigh(self, victim: WorkerStatus, handle: Handle) -> tuple[str, ...] | None:
         """What it has leased, asked while it stands still. None: the coordinator was away."""
-        handle.signal(signal.SIGSTOP)
+        stop_still(self._crawl, handle, self._clock)
         # What it said last is on its way; it can take nothing new after that.
         self._crawl.wait(_LOOK_EVERY_S)
         for status in ask_workers(self._crawl.data):
@@ -119,9 +114,15 @@ class Faults:
         if handle is None:
             return None
         at_s = self._clock.monotonic()
-        handle.signal(signal.SIGKILL)
-        handle.close()
-        return Done(kind=FaultKind.KILL_COORDINATOR, at_s=at_s, what="the coordinator")
+        over_s = self._end(handle)
+        # Workers keep what they have.
+        return Done(
+            kind=FaultKind.KILL_COORDINATOR,
+            at_s=at_s,
+            over_s=over_s,
+            what="the coordinator",
+            held=(),
+        )
 
     def _kill_main(self) -> Done | None:
         self.thaw(everybody=True)
@@ -130,7 +131,8 @@ class Faults:
         at_s = self._clock.monotonic()
         self._crawl.signal(signal.SIGKILL)
         self._crawl.wait(_PATIENCE_S)
-        return Done(kind=FaultKind.KILL_MAIN, at_s=at_s, what="the main process")
+        over_s = self._clock.monotonic() + _NOTICED_S
+        return Done(kind=FaultKind.KILL_MAIN, at_s=at_s, over_s=over_s, what="the main process")
 
     def _kill_all(self) -> Done | None:
         opened = [self._open(pid) for pid in children(self._crawl.pid)]
@@ -141,11 +143,16 @@ class Faults:
         self._crawl.signal(signal.SIGKILL)
         for handle in victims:
             handle.signal(signal.SIGKILL)
-            handle.close()
         self._crawl.wait(_PATIENCE_S)
+        over_s = max(map(self._end, victims), default=self._clock.monotonic())
         self.thaw(everybody=True)
-        what = f"all {len(victims) + 1} processes"
-        return Done(kind=FaultKind.KILL_ALL, at_s=at_s, what=what)
+        return Done(
+            kind=FaultKind.KILL_ALL,
+            at_s=at_s,
+            over_s=over_s,
+            what=f"all {len(victims) + 1} processes",
+            held=leased_urls(self._crawl),
+        )
 
     def _freeze(self, fault: Fault) -> Done | None:
         if self._crawl.workers == 1:
@@ -156,12 +163,17 @@ class Faults:
         handle = self._open(victim.pid if victim else None)
         if victim is None or handle is None:
             return None
-        at_s = self._clock.monotonic()
-        held = self._weigh(victim, handle)
         leases = _FROZEN_LEASES[fault.kind]
+        if fault.kind is FaultKind.FREEZE and fault.weighed:
+            name = f"worker-{victim.id}.{victim.restarts + 1}"
+            freezer = Freezer(self._crawl, self._clock, leases * self._lease_s)
+            return freezer.freeze(name, handle)
+        at_s = self._clock.monotonic()
+        over_s = stop_still(self._crawl, handle, self._clock)
+        held = self._weigh(victim, handle)
         self._frozen.append((at_s + leases * self._lease_s, handle))
         what = f"worker {victim.id} for {leases:g} leases"
-        return Done(kind=fault.kind, at_s=at_s, what=what, held=held)
+        return Done(kind=fault.kind, at_s=at_s, over_s=over_s, what=what, held=held)
 
     def _stop(self, kind: FaultKind, what: str = "the crawl") -> Done | None:
         # A frozen child cannot be asked to stop; how long a crawl waits for one is another matter.
@@ -173,7 +185,8 @@ class Faults:
         at_s = self._clock.monotonic()
         self._crawl.signal(signal.SIGTERM)
         ended = self._crawl.wait(_MAX_STOP_S)
-        stop_s = self._clock.monotonic() - at_s
+        over_s = self._clock.monotonic()
+        stop_s = over_s - at_s
         if not ended:
             self._crawl.close()
         code = self._crawl.poll()
@@ -185,7 +198,9 @@ class Faults:
         return Done(
             kind=kind,
             at_s=at_s,
+            over_s=over_s,
             what=f"{what}, out in {stop_s:.1f} s{problem}",
+            held=(),
             stop_s=stop_s,
             exit_code=code,
         )
@@ -198,11 +213,19 @@ class Faults:
         return done
 
     def _move_clock(self, fault: Fault) -> Done | None:
+        """The clock of one worker jumps; those of the others stay."""
         if self._wall is None:
             return None
+        # With one worker the main process does the work itself.
+        workers = self._wait_for_workers() if self._crawl.workers > 1 else []
+        victim = _chosen(workers, fault.pick)
+        if victim is None and self._crawl.workers > 1:
+            return None
         at_s = self._clock.monotonic()
-        self._wall.move(fault.jump_s)
-        return Done(kind=fault.kind, at_s=at_s, what=f"wall clock at {fault.jump_s:+d} s")
+        pid = victim.pid if victim and victim.pid else self._crawl.pid
+        self._wall.move(pid, fault.jump_s)
+        what = f"worker {victim.id if victim else 1} at {fault.jump_s:+d} s"
+        return Done(kind=fault.kind, at_s=at_s, over_s=at_s, what=what, held=())
 
     def _open(self, pid: int | None) -> Handle | None:
         return open_child(self._crawl.pid, pid) if pid else None

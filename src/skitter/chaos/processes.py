@@ -2,18 +2,31 @@
 
 import asyncio
 import os
+import select
 import signal
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
-from skitter.engine.fleet import WorkerStatus
+from skitter.engine.coordinator import WorkerReport
 from skitter.engine.folder import control_socket
+from skitter.engine.places import WorkerStatus
 from skitter.errors import SkitterError
 from skitter.rpc import Channel
 
-__all__ = ["Handle", "Sample", "ask_workers", "children", "open_child", "sample"]
+__all__ = [
+    "Handle",
+    "Sample",
+    "ask_coordinator",
+    "ask_workers",
+    "children",
+    "open_child",
+    "sample",
+]
+
+T = TypeVar("T")
 
 #: While the coordinator is dead the supervisor does not answer.
 _ANSWER_S = 2.0
@@ -46,6 +59,23 @@ class Handle:
             return False
         return True
 
+    def wait_ended(self, seconds: float) -> bool:
+        """Whether it has ended, or does so in time: it sends nothing any more."""
+        waiting = select.poll()
+        waiting.register(self._descriptor, select.POLLIN)
+        return bool(waiting.poll(seconds * 1000))
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether a SIGSTOP has taken effect, in all its threads; also if it has ended."""
+        try:
+            threads = list(Path("/proc", str(self.pid), "task").iterdir())
+            stats = [(thread / "stat").read_text() for thread in threads]
+        except OSError:
+            return True
+        # The name in parentheses may hold anything; the state follows the last one.
+        return all(stat.rpartition(")")[2].split()[0] in "TtZX" for stat in stats)
+
     def close(self) -> None:
         """Forget it."""
         os.close(self._descriptor)
@@ -54,13 +84,14 @@ class Handle:
 def ask_workers(data: Path) -> list[WorkerStatus]:
     """The workers that run; empty: there are none, or nobody answers now."""
     socket = control_socket(data)
-    if socket is None:
-        return []
-    try:
-        found = asyncio.run(_asked(socket))
-    except (TimeoutError, SkitterError):
-        return []
+    found = _asked(socket, "workers", WorkerStatus) if socket else []
     return [status for status in found if status.pid is not None]
+
+
+def ask_coordinator(data: Path) -> list[WorkerReport]:
+    """The same from whom the supervisor knows it, for when that one stands still."""
+    socket = control_socket(data)
+    return _asked(socket.with_name("coordinator"), "reports", WorkerReport) if socket else []
 
 
 def children(pid: int) -> list[int]:
@@ -101,11 +132,18 @@ def sample(pid: int, role: str, at_s: float) -> Sample | None:
     )
 
 
-async def _asked(socket: Path) -> list[WorkerStatus]:
+def _asked(socket: Path, verb: str, kind: type[T]) -> list[T]:
+    try:
+        return asyncio.run(_ask(socket, verb, kind))
+    except (TimeoutError, SkitterError):
+        return []
+
+
+async def _ask(socket: Path, verb: str, kind: type[T]) -> list[T]:
     channel = Channel(socket)
     talking = asyncio.ensure_future(channel.run())
     try:
         async with asyncio.timeout(_ANSWER_S):
-            return await channel.call("workers", (), list[WorkerStatus])
+            return await channel.call(verb, (), list.__class_getitem__(kind))  # type: ignore[arg-type]
     finally:
         talking.cancel()

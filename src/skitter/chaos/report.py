@@ -7,7 +7,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from skitter.chaos.faults import Done
+from skitter.chaos.damage import Done
 from skitter.chaos.processes import Sample
 from skitter.chaos.schedule import FaultKind, Scenario
 from skitter.chaos.verdict import Blame, Finding
@@ -27,6 +27,7 @@ _FLAT_BYTES = 16_000_000
 _FLAT_RATIO = 1.2
 #: Memory is judged only where there was time to see it grow.
 _FLAT_AFTER_S = 300.0
+_LIFE_S = 150.0
 
 
 class FaultRow(Struct, frozen=True, kw_only=True):
@@ -142,19 +143,39 @@ def late(faults: Iterable[Done], waits_s: Iterable[float | None]) -> list[Findin
 
 
 def usages(samples: Sequence[Sample], seconds: float) -> list[Usage]:
-    """Early and late medians of each role; empty for a run that was too short to tell."""
+    """Early and late medians of each role, and of each worker that lived long enough to tell.
+
+    Empty for a run that was too short.
+    """
     if seconds < _FLAT_AFTER_S:
         return []
-    early = [s for s in samples if seconds / 4 <= s.at_s < seconds / 2]
-    last = [s for s in samples if s.at_s >= seconds * 3 / 4]
-    return [
-        Usage(
-            role=role,
-            early_bytes=int(median(s.memory_bytes for s in early if s.role == role)),
-            late_bytes=int(median(s.memory_bytes for s in last if s.role == role)),
-            early_descriptors=int(median(s.descriptors for s in early if s.role == role)),
-            late_descriptors=int(median(s.descriptors for s in last if s.role == role)),
-        )
+    roles = [
+        _usage(role, [s for s in samples if s.role == role], 0.0, seconds)
         for role in ("main", "coordinator", "worker")
-        if any(s.role == role for s in early) and any(s.role == role for s in last)
     ]
+    lives: dict[int, list[Sample]] = {}
+    for entry in samples:
+        if entry.role == "worker":
+            lives.setdefault(entry.pid, []).append(entry)
+    workers = [
+        _usage(f"worker process {pid}", life, life[0].at_s, life[-1].at_s)
+        for pid, life in lives.items()
+        if life[-1].at_s - life[0].at_s >= _LIFE_S
+    ]
+    return [usage for usage in (*roles, *workers) if usage is not None]
+
+
+def _usage(role: str, samples: Sequence[Sample], begin_s: float, end_s: float) -> Usage | None:
+    """The second quarter of a time beside its last; the first is for warming up."""
+    quarter_s = (end_s - begin_s) / 4
+    early = [s for s in samples if begin_s + quarter_s <= s.at_s < begin_s + 2 * quarter_s]
+    last = [s for s in samples if s.at_s >= end_s - quarter_s]
+    if not early or not last:
+        return None
+    return Usage(
+        role=role,
+        early_bytes=int(median(s.memory_bytes for s in early)),
+        late_bytes=int(median(s.memory_bytes for s in last)),
+        early_descriptors=int(median(s.descriptors for s in early)),
+        late_descriptors=int(median(s.descriptors for s in last)),
+    )

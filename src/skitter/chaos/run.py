@@ -6,7 +6,8 @@ from time import sleep
 from msgspec import Struct, field
 
 from skitter.chaos.crawl import Crawl
-from skitter.chaos.faults import Done, Faults
+from skitter.chaos.damage import Done
+from skitter.chaos.faults import Faults
 from skitter.chaos.processes import Sample, ask_workers, children, sample
 from skitter.chaos.schedule import Fault
 from skitter.chaos.verdict import Blame, Finding

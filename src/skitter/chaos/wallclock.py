@@ -1,13 +1,17 @@
-"""A wall clock that can be moved under a running crawl, by way of libfaketime."""
+"""Wall clocks that can be moved under a running crawl, each process its own, by libfaketime."""
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from skitter.errors import UsageError
 
-__all__ = ["INSTALL", "WallClock", "has_faketime"]
+__all__ = ["FILE_VARIABLE", "INSTALL", "WallClock", "clock_file", "has_faketime"]
+
+#: The environment variable by which the library finds its file.
+FILE_VARIABLE = "FAKETIME_TIMESTAMP_FILE"
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  (where the library puts it)
 
@@ -15,29 +19,35 @@ INSTALL = "apt install faketime"
 
 
 def has_faketime() -> bool:
-    """Whether the clock can be moved here."""
+    """Whether clocks can be moved here."""
     return shutil.which("faketime") is not None
 
 
-class WallClock:
-    """Processes with `environment` see the wall clock that `move` sets. Intervals stay true."""
+def clock_file(folder: str | Path, pid: int) -> Path:
+    """What the clock of a process follows; without such a file it is right."""
+    return Path(folder, f"clock-{pid}")
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.move(0)
+
+class WallClock:
+    """Processes begun with `command` and `environment` see what `move` sets; intervals are true."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        #: To be put before the path of a Python program.
+        self.command = (sys.executable, "-m", "skitter.chaos.drifting", str(folder))
         self.environment = {
             "LD_PRELOAD": _library(),
-            "FAKETIME_TIMESTAMP_FILE": str(path),
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            # Seconds until a process looks at the file again.
+            # Seconds until a process looks at its file again.
             "FAKETIME_CACHE_DURATION": "1",
         }
 
-    def move(self, seconds: int) -> None:
-        """So far from the true time, for everybody, within a second."""
-        partial = self._path.with_suffix(".partial")
+    def move(self, pid: int, seconds: int) -> None:
+        """So far from the true time, for one process, within a second."""
+        path = clock_file(self._folder, pid)
+        partial = path.with_suffix(".partial")
         partial.write_text(f"{seconds:+d}s\n")
-        partial.replace(self._path)
+        partial.replace(path)
 
     def forget(self, pids: Iterable[int]) -> None:
         """Remove what the library keeps for a process and a killed one cannot remove itself."""

@@ -4,19 +4,27 @@ The crawler's counters are not asked: a crawler that forgets a request forgets t
 """
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from skitter.chaos.faults import Done
+from skitter.chaos.damage import Done
 from skitter.sim.accesslog import Access
 from skitter.sim.truth import Truth
 from skitter.urls.domain import domain_of
 from skitter.urls.fingerprint import fingerprint
 from skitter.urls.normalize import host_of
 
-__all__ = ["Manners", "Repetitions", "check_manners", "is_page", "recoveries", "repetitions"]
+__all__ = [
+    "Manners",
+    "Repetitions",
+    "check_manners",
+    "is_page",
+    "recoveries",
+    "repetitions",
+    "unfenced",
+]
 
 _ROBOTS = "/robots.txt"
 
@@ -79,30 +87,48 @@ def repetitions(
 ) -> Repetitions:
     """Who was asked for more often than needed, and which fault explains it.
 
-    One that lies between the first request for a page and a further one does. Where it is known
-    what the victim held, the page must be among it.
+    One does whose victim may have sent the first request, and that came before the further one.
+    Where it is known what the victim held, the page must be among it. A fault costs a page once.
     """
     allowed = {_key(truth.url): truth.requests for truth in truths}
-    times: dict[int, list[float]] = defaultdict(list)
-    urls: dict[int, str] = {}
-    for access in filter(is_page, accesses):
-        url = f"http://{_url(access)}"
-        times[_key(url)].append(access.start_monotonic_s)
-        urls[_key(url)] = url
+    held = [None if f.held is None else {_key(url) for url in f.held} for f in faults]
     blamed: Counter[int] = Counter()
     problems: list[str] = []
-    moments = [fault.at_s for fault in faults]
-    held = [None if f.held is None else {_key(url) for url in f.held} for f in faults]
-    for key, asked in times.items():
+    for key, (url, asked) in _by_page(accesses).items():
+        guilty: set[int] = set()
         for at_s in asked[allowed.get(key, 0) :]:
-            between = range(bisect_right(moments, asked[0]), bisect_right(moments, at_s))
-            culprit = _culprit(key, between, held)
+            between = [
+                number
+                for number, fault in enumerate(faults)
+                if asked[0] <= fault.over_s and fault.at_s < at_s
+            ]
+            culprit = _culprit(key, [n for n in between if n not in guilty], held)
             if culprit is None:
-                why = "and no fault explains it" if not between else "but no victim held it"
-                problems.append(f"{urls[key]}: asked for {len(asked)} times, {why}")
+                why = "but no victim held it" if between else "and no fault explains it"
+                when = ", ".join(f"{moment:.3f}" for moment in asked)
+                problems.append(f"{url}: asked for {len(asked)} times, {why} (at {when})")
             else:
                 blamed[culprit] += 1
+                guilty.add(culprit)
     return Repetitions(by_fault=[blamed[n] for n in range(len(faults))], problems=problems)
+
+
+def unfenced(
+    accesses: Iterable[Access], truths: Iterable[Truth], faults: Iterable[Done]
+) -> list[str]:
+    """Pages whose lease was taken from a worker, and that nobody was sent for again.
+
+    Then the result of a lease that had ended was taken for good.
+    """
+    wanted = {_key(truth.url) for truth in truths if truth.requests}
+    pages = _by_page(accesses)
+    problems = []
+    for fault in faults:
+        for url in fault.stale:
+            _, asked = pages.get(_key(url), ("", []))
+            if _key(url) in wanted and not any(at_s > fault.over_s for at_s in asked):
+                problems.append(f"{url}: a late result was accepted after {fault.what}")
+    return problems
 
 
 def recoveries(sent_s: Sequence[float], faults: Sequence[Done]) -> list[float | None]:
@@ -114,7 +140,16 @@ def recoveries(sent_s: Sequence[float], faults: Sequence[Done]) -> list[float | 
     return waits
 
 
-def _culprit(key: int, between: range, held: Sequence[set[int] | None]) -> int | None:
+def _by_page(accesses: Iterable[Access]) -> dict[int, tuple[str, list[float]]]:
+    """For each page its URL and when it was asked for."""
+    pages: dict[int, tuple[str, list[float]]] = {}
+    for access in filter(is_page, accesses):
+        url = f"http://{_url(access)}"
+        pages.setdefault(_key(url), (url, []))[1].append(access.start_monotonic_s)
+    return pages
+
+
+def _culprit(key: int, between: Sequence[int], held: Sequence[set[int] | None]) -> int | None:
     """The last fault that may have cost the page; one whose victim is known to have had it wins."""
     unsure: int | None = None
     for number in reversed(between):

@@ -12,7 +12,7 @@ import msgspec
 from skitter.bench.contestants import Contestant, contestants
 from skitter.bench.plot import check_plot, write_plot
 from skitter.bench.race import Race
-from skitter.bench.report import Report, make_report
+from skitter.bench.report import OverheadFigures, Report, make_report
 from skitter.bench.sites import QUICK_PAGES, SIM_PAGES, Site, jdk_site, sim_site
 from skitter.cli.options import examples
 from skitter.clock import SystemClock
@@ -20,6 +20,9 @@ from skitter.errors import UsageError
 from skitter.urls.normalize import operator_url
 
 __all__ = ["bench"]
+
+#: Some four seconds of 25 workers.
+_OVERHEAD_ITEMS = 500
 
 
 @click.command(
@@ -83,7 +86,8 @@ def bench(
 
     Skitter with 1 and with N workers, Scrapy, Scrapy with JOBDIR, Crawlee, and a floor that only
     fetches and finds links, each as its documentation advises for speed. They take turns; medians
-    count. Exit code 1: one of them failed.
+    count. Below the table: what leases, checkpoints and heartbeats cost beside the work itself.
+    Exit code 1: one of them failed.
     """
     if bool(site) + bool(url) + quick > 1:
         message = "--site, --url and --quick name different sites; give one of them"
@@ -99,7 +103,15 @@ def bench(
         if place.warm_up:
             race.warm_up(everybody[-1])
         entrants = race.run(chosen, rounds)
-    report = make_report(place, entrants, race.absences, rounds=rounds, concurrency=concurrency)
+        overhead = _measure_overhead(folder)
+    report = make_report(
+        place,
+        entrants,
+        race.absences,
+        rounds=rounds,
+        concurrency=concurrency,
+        overhead=overhead,
+    )
     _show(report, as_json=as_json)
     if plot:
         write_plot(report, plot)
@@ -122,6 +134,14 @@ def _open_site(
     if site == "jdk":
         return stack.enter_context(jdk_site(folder))
     return stack.enter_context(sim_site(QUICK_PAGES if quick else SIM_PAGES))
+
+
+def _measure_overhead(folder: Path) -> OverheadFigures:
+    # Only now, as with the table.
+    from skitter.bench.overhead import measure_overhead  # noqa: PLC0415
+
+    _say("leases, checkpoints and heartbeats beside items of 100 ms")
+    return measure_overhead(items=_OVERHEAD_ITEMS, folder=folder)
 
 
 def _say(line: str) -> None:

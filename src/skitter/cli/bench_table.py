@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from skitter.bench.contestants import BASE
-from skitter.bench.report import Report, Row
+from skitter.bench.report import OverheadFigures, Report, Row
 
 __all__ = ["show_report"]
 
@@ -29,6 +29,8 @@ def show_report(report: Report) -> None:
         for line in _aligned([_COLUMNS, *cells]):
             click.echo(line)
         click.echo()
+    if report.overhead is not None:
+        click.echo(_overhead(report.overhead))
     for note in _notes(report):
         click.echo(note)
 
@@ -42,6 +44,14 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{row.peak_bytes / 1e6:,.0f}",
         _ratio(row.cpu_ratio),
         _ratio(row.speed_ratio),
+    )
+
+
+def _overhead(figures: OverheadFigures) -> str:
+    return (
+        f"Leases, checkpoints and heartbeats: {figures.workers} workers with items of "
+        f"{figures.item_s * 1e3:.0f} ms wait {figures.wait_share:.2%} of that time for them; "
+        f"they cost {figures.cpu_share:.2%} of it in CPU."
     )
 
 

@@ -30,16 +30,16 @@ CLOCK_SLACK_S = 86_400
 #: Distribution -> (module, what it is needed for); the distributions are those of pyproject.toml.
 DEPENDENCIES = {
     "ada-url": ("ada_url", "parsing URLs as browsers do"),
-    "charset-normalizer": ("charset_normalizer", "pages that do not name their encoding"),
+    "chardetng-py": ("chardetng_py", "pages that do not name their encoding"),
     "click": ("click", "the command line"),
-    "google-re2": ("re2", "--allow and --deny"),
+    "google-re2": ("re2", "--allow and --deny, reading HTML"),
     "isal": ("isal", "compressing what is stored"),
     "msgspec": ("msgspec", "settings, records and JSON"),
     "protego": ("protego", "reading robots.txt"),
     "publicsuffixlist": ("publicsuffixlist", "telling domains apart"),
+    "pycares": ("pycares", "resolving host names"),
     "pycurl": ("pycurl", "fetching"),
     "rich": ("rich", "live progress"),
-    "selectolax": ("selectolax", "parsing HTML"),
     "structlog": ("structlog", "logs"),
     "xxhash": ("xxhash", "fingerprints of URLs"),
 }

@@ -11,13 +11,25 @@ from msgspec import Struct
 
 from skitter.errors import InvalidURLError, UsageError
 from skitter.models import JobSpec
+from skitter.urls.address import is_public
 from skitter.urls.fingerprint import job_id
 from skitter.urls.normalize import host_of, operator_url
 from skitter.urls.scope import compile_patterns
 
-__all__ = ["CrawlJob", "Resolve", "make_job", "parse_header", "parse_resolve", "read_seeds"]
+__all__ = [
+    "CrawlJob",
+    "Resolve",
+    "check_header_value",
+    "make_job",
+    "parse_header",
+    "parse_resolve",
+    "reaches_strangers",
+    "read_seeds",
+]
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
+#: Top-level names that are never on the public internet (RFC 6761, 6762, 9476).
+_OWN_ZONES = frozenset({"alt", "internal", "invalid", "local", "localhost", "test"})
 _JOB_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}\Z")
 
 
@@ -93,6 +105,21 @@ def _seeds_of_lines(lines: Iterable[str], source: str) -> Iterator[str]:
             yield operator_url(text)
         except InvalidURLError as error:
             raise UsageError(f"{source}, line {number}: {error}") from None
+
+
+def reaches_strangers(job: CrawlJob, resolve: Sequence[Resolve]) -> bool:
+    """Whether a seed is on the public internet, as far as names tell."""
+    return any(_is_strange(host, resolve) for host in job.hosts)
+
+
+def _is_strange(host: str, resolve: Sequence[Resolve]) -> bool:
+    for given in resolve:
+        if given.entry.partition(":")[0] in {"*", host}:
+            return any(map(is_public, given.addresses))
+    name = host.rstrip(".")
+    if name.startswith("[") or name.replace(".", "").isdigit():
+        return is_public(name)
+    return "." in name and name.rpartition(".")[2] not in _OWN_ZONES
 
 
 def parse_header(text: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ import click
 from msgspec.structs import asdict
 
 from skitter.cli.crawl_job import CrawlJob
+from skitter.cli.failures import ADVICE, share_failed
 from skitter.cli.units import duration, size
 from skitter.config.settings import Settings
 from skitter.engine.crawl import Summary
@@ -16,8 +17,6 @@ from skitter.models import JobState
 
 __all__ = ["describe", "say_summary", "warn_of_failure"]
 
-#: Share of failed requests that is nothing unusual.
-_FEW_FAILURES = 0.05
 #: Shown of a long list.
 _SHOWN_SEEDS = 5
 
@@ -81,15 +80,14 @@ def say_summary(summary: Summary, command: str, *, finished_before: bool) -> Non
 
 def warn_of_failure(summary: Summary) -> None:
     """One line on standard error if more than a few requests failed, and what to do about it."""
-    tried = summary.pages + summary.failed
-    if not summary.failed or summary.failed <= tried * _FEW_FAILURES:
+    share = share_failed(summary.pages, summary.failed)
+    if share is None:
         return
-    share = "every request" if not summary.pages else f"{summary.failed / tried:.0%} of requests"
     lines = shlex.join(
         ["skitter", "export", "errors.jsonl", "--data", summary.data, "--job", summary.job]
     )
     click.secho(
-        f"Warning: {share} failed; {lines} lists why, --delay and --concurrency slow down.",
+        f"Warning: {share} failed; {lines} lists why, {ADVICE}.",
         fg="yellow",
         err=True,
     )
@@ -107,9 +105,8 @@ def _say_counts(summary: Summary) -> None:
     parts = [f"{summary.pages:,} pages", size(summary.bytes)]
     if summary.redirected:
         parts.append(f"{summary.redirected:,} redirected")
-    if summary.failed:
-        rate = summary.pages / (summary.pages + summary.failed)
-        parts.append(f"{summary.failed:,} failed ({rate:.1%} success)")
+    if summary.success_rate is not None:
+        parts.append(f"{summary.failed:,} failed ({summary.success_rate:.1%} success)")
     parts += [f"{count:,} dropped ({reason})" for reason, count in summary.dropped.items()]
     if summary.queued:
         parts.append(f"{summary.queued:,} still queued")

@@ -1,6 +1,7 @@
 """`skitter export`: write a crawl's records to files, during the crawl or long after."""
 
 import asyncio
+import signal
 from pathlib import Path
 
 import click
@@ -57,6 +58,7 @@ def export(
     or not at all; one of the same name is replaced. Works while the crawl runs.
     """
     outputs = parse_outputs(files)
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     written = asyncio.run(
         _export(invocation, outputs, data, job_name, everything=everything, include_body=body)
     )

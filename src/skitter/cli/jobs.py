@@ -13,12 +13,13 @@ from skitter.catalog.base import SavedOutput
 from skitter.cli.invocation import Invocation
 from skitter.cli.options import examples
 from skitter.cli.reading import choose_job, data_option, job_option
+from skitter.cli.units import size
 from skitter.clock import timestamp
 from skitter.config.settings import Settings
 from skitter.engine.folder import DataFolder
 from skitter.errors import UsageError
 from skitter.frontier.base import JobInfo
-from skitter.models import DropReason, JobSpec, JobState
+from skitter.models import JobSpec, JobState
 from skitter.wiring import hold_folder, open_backends
 
 __all__ = ["jobs"]
@@ -33,7 +34,9 @@ class _Job(Struct, frozen=True, kw_only=True):
 
     job: str
     id: str
+    #: A run that was killed leaves what one that was interrupted by hand does: a paused job.
     state: JobState
+    interrupted: bool
     pages: int
     failed: int
     redirected: int
@@ -43,6 +46,10 @@ class _Job(Struct, frozen=True, kw_only=True):
     bytes: int
     max_pages: int | None
     created: str
+
+    @property
+    def shown_state(self) -> str:
+        return "interrupted" if self.interrupted else self.state.value
 
 
 class _JobDetails(Struct, frozen=True, kw_only=True):
@@ -66,7 +73,9 @@ def jobs() -> None:
 @click.pass_obj
 def list_jobs(invocation: Invocation, data: Path, as_json: bool) -> None:
     """List the jobs, oldest first."""
-    rows = [_summary(info) for info in asyncio.run(_all_jobs(invocation, data))]
+    found = asyncio.run(_all_jobs(invocation, data))
+    held = DataFolder(data).is_held()
+    rows = [_summary(info, held=held) for info in found]
     if as_json:
         click.echo(msgspec.json.encode(rows))
     else:
@@ -91,6 +100,9 @@ def show(
         click.echo(msgspec.json.encode(fields))
         return
     spec = fields.pop("spec")
+    del fields["interrupted"]
+    fields["state"] = details.summary.shown_state
+    fields["bytes"] = size(details.summary.bytes)
     fields["outputs"] = [output.path for output in details.outputs]
     for label, value in (fields | spec).items():
         click.echo(f"{label:<12}{_text(value)}")
@@ -130,7 +142,8 @@ async def _details(invocation: Invocation, data: Path, name: str | None) -> _Job
     async with open_backends(data, invocation.load().settings) as backends:
         info = await choose_job(backends.frontier, name, data)
         outputs = await backends.catalog.outputs(info.name)
-        return _JobDetails(summary=_summary(info), spec=_masked(info.spec), outputs=outputs)
+        summary = _summary(info, held=DataFolder(data).is_held())
+        return _JobDetails(summary=summary, spec=_masked(info.spec), outputs=outputs)
 
 
 async def _delete(invocation: Invocation, data: Path, name: str) -> JobInfo:
@@ -159,21 +172,20 @@ def _one_name(name: str | None, job_name: str | None) -> str | None:
     return name if name is not None else job_name
 
 
-def _summary(info: JobInfo) -> _Job:
-    counts = info.counts
-    dropped, queued = dict(counts.dropped), counts.queued
-    if info.state is JobState.FINISHED and queued:
-        dropped[DropReason.MAX_PAGES] = dropped.get(DropReason.MAX_PAGES, 0) + queued
-        queued = 0
+def _summary(info: JobInfo, *, held: bool = True) -> _Job:
+    """`held`: somebody crawls into the folder; a job that nobody crawls does not run."""
+    counts = info.told
+    interrupted = info.state is JobState.RUNNING and not held
     return _Job(
         job=info.name,
         id=info.job_id,
-        state=info.state,
+        state=JobState.PAUSED if interrupted else info.state,
+        interrupted=interrupted,
         pages=counts.done,
         failed=counts.failed,
         redirected=counts.redirected,
-        dropped=dropped,
-        queued=queued + counts.leased,
+        dropped=counts.dropped,
+        queued=counts.queued + counts.leased,
         accepted=counts.accepted,
         bytes=counts.body_bytes,
         max_pages=info.max_pages,
@@ -200,7 +212,7 @@ def _print_rows(rows: Sequence[_Job]) -> None:
 
 def _columns(row: _Job) -> tuple[str, ...]:
     numbers = (row.pages, row.failed, row.redirected, sum(row.dropped.values()), row.queued)
-    return (row.job, row.state, *map(str, numbers), row.created[:19].replace("T", " "))
+    return (row.job, row.shown_state, *map(str, numbers), row.created[:19].replace("T", " "))
 
 
 def _text(value: object) -> str:

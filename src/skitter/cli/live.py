@@ -3,6 +3,7 @@
 import sys
 from typing import Protocol, Self, TextIO
 
+from skitter.cli.failures import ADVICE, share_failed
 from skitter.cli.units import duration
 from skitter.engine.progress import Snapshot
 
@@ -62,9 +63,12 @@ class Lines:
             f"{snapshot.in_flight} in flight",
             f"{counts.failed} failed",
         ]
-        if snapshot.workers.get("dead"):
-            total = sum(snapshot.workers.values())
-            parts.append(f"{snapshot.workers['dead']} of {total} workers not running")
+        if snapshot.workers:
+            states = ", ".join(f"{n} {state}" for state, n in sorted(snapshot.workers.items()))
+            parts.append(f"workers: {states}")
+        share = share_failed(counts.done, counts.failed)
+        if share is not None:
+            parts.append(f"{share} failed: {ADVICE}")
         if snapshot.left_s is not None:
             parts.append(f"at least {duration(snapshot.left_s)} left")
         line = ", ".join(parts)

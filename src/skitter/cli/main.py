@@ -11,6 +11,7 @@ import click
 
 from skitter.cli.errors import EXIT_PIPE_CLOSED, discard_closed_output, guarded
 from skitter.cli.invocation import Invocation
+from skitter.cli.loading import Loading
 from skitter.cli.options import SETTINGS, examples, share_options
 from skitter.config.product import VERSION
 
@@ -39,7 +40,12 @@ COMMANDS = {
         "skitter.cli.workers:workers",
         "Look at the workers of a running crawl, restart or drain one",
     ),
+    "domains": Entry(
+        "skitter.cli.domains:domains",
+        "Look at the domains of a crawl, change their rates, hold or block one",
+    ),
     "show": Entry("skitter.cli.show:show", "Show the record of a URL"),
+    "why": Entry("skitter.cli.why:why", "Say why a URL was fetched, skipped, or is waiting"),
     "export": Entry("skitter.cli.export:export", "Write the records of a job to files"),
     "jobs": Entry("skitter.cli.jobs:jobs", "Look at the jobs of a data folder, or delete one"),
     "audit": Entry(
@@ -133,7 +139,8 @@ class LazyGroup(click.Group):
 @functools.cache
 def _imported(target: str) -> click.Command:
     module, _, attribute = target.partition(":")
-    command: click.Command = getattr(importlib.import_module(module), attribute)
+    with Loading():
+        command: click.Command = getattr(importlib.import_module(module), attribute)
     share_options(command)
     return command
 

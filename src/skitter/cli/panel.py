@@ -6,6 +6,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from skitter.cli.failures import ADVICE, share_failed
 from skitter.cli.units import duration, size
 from skitter.engine.progress import Snapshot
 
@@ -62,6 +63,9 @@ def render(job: str, snapshot: Snapshot) -> Group:
     if snapshot.errors:
         worst = sorted(snapshot.errors.items(), key=lambda item: -item[1])[:4]
         rows.append(Text("  errors   " + "  ".join(f"{c} {n:,}" for c, n in worst), "red"))
+    share = share_failed(counts.done, counts.failed)
+    if share is not None:
+        rows.append(Text(f"  {share} failed: {ADVICE}", "red"))
     if snapshot.busiest:
         rows.append(_domains("busiest", [f"{d.domain} {d.queued:,}" for d in snapshot.busiest[:4]]))
     if snapshot.slowest:

@@ -37,7 +37,8 @@ FIELDS = {
     "parent": "The URL of the page that linked here first.",
     "spider": "What read the page; `link` on the command line.",
     "encoding": "The charset the text was read in, by its WHATWG name.",
-    "content_type": "Media type of the Content-Type header, without its parameters.",
+    "content_type": "Media type of the Content-Type header, without its parameters; without a "
+    "usable header that of the body's first bytes.",
     "length": "Bytes of the decoded body.",
     "digest": "`sha256:` and the hex digest of the decoded body; null without a whole response.",
     "title": "The page's title.",
@@ -45,7 +46,8 @@ FIELDS = {
     " `{url, text}`. Empty at the last depth and on pages that did not answer 2xx.",
     "request_headers": "Headers we sent: name → list of values.",
     "response_headers": "Headers we received: name → list of values.",
-    "attrs": "Whatever the submitter attached; null on the command line.",
+    "attrs": "Whatever the submitter attached, and `robots`: which of `noindex` and `nofollow` the "
+    "page asks for, by its meta or X-Robots-Tag. Null on the command line if it asks for neither.",
     "elapsed_ms": "Time of the last try's transfer, in milliseconds.",
     "truncated": "`length` if the body was cut at `fetch.max_body_bytes`.",
     "error": "`code` or `code: detail` of a failed request, the reason of a dropped one,"
@@ -67,7 +69,7 @@ REASONS = {
     DropReason.DEPTH: "Reserved: deeper than the job allows. Such links are not followed now.",
     DropReason.TRAP: "Reserved: looks like an endless set of pages.",
     DropReason.BUDGET: "Reserved: a cap of the job or domain is used up.",
-    DropReason.CRAWL_DELAY: "Reserved: the site's crawl-delay is longer than the job accepts.",
+    DropReason.CRAWL_DELAY: "The host's crawl-delay is longer than `robots.max_crawl_delay_s`.",
     DropReason.MAX_PAGES: "In summaries only: still queued when `--max-pages` was reached.",
     DropReason.STOPPED: "Reserved: the job was stopped.",
     DropReason.EXPIRED: "Reserved: the job's time was up.",

@@ -13,7 +13,7 @@ import msgspec
 from skitter.cli.options import examples
 from skitter.errors import UsageError
 from skitter.sim.bench import bench
-from skitter.sim.options import EVERYTHING, SimOptions
+from skitter.sim.options import EVERYTHING, SICKNESSES, SimOptions
 from skitter.sim.server import SimServer
 from skitter.sim.site import HTTP_PORT, SimWeb
 from skitter.sim.truth import Crawl, truth, write_manifest
@@ -46,9 +46,15 @@ _ORDERS = (
     ("--crawl-delay", "crawl_delay_s", float, "Crawl-delay of robots.txt, in seconds."),
     ("--gzip-rate", "gzip_rate", float, "Share sent compressed."),
     ("--messy-rate", "messy_rate", float, "Share of links written oddly."),
+    ("--trap-hosts", "trap_hosts", int, "Further hosts trap0001.test …, each a trap of its kind."),
+    ("--sick", "sick_hosts", int, "So many hosts, the last ones, are ill as --sickness says."),
+    ("--sick-requests", "sick_requests", int, "Well again after so many requests; 0: never."),
+    ("--retry-after", "retry_after_s", float, "What a host with the sickness `limit` asks for."),
+    ("--trap-links", "trap_links", int, "Links on each page of the trap that is made of links."),
 )
 
 _FLAGS = {name: flag for flag, name, _, _ in _ORDERS} | {
+    "sickness": "--sickness",
     "trap_fanout": "--traps",
     "charset_rate": "--charsets",
 }
@@ -70,6 +76,11 @@ def _order_flags(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0: any free one.")
 @click.option("--address", default="127.0.0.1", show_default=True, help="Where to listen.")
 @_order_flags
+@click.option(
+    "--sickness",
+    metavar="KIND,…",
+    help=f"Of sick hosts, in turn: {', '.join(SICKNESSES)}. [error]",
+)
 @click.option("--sitemaps", is_flag=True, default=None, help="Sitemaps, with pages only they name.")
 @click.option(
     "--traps",
@@ -134,6 +145,8 @@ class _Announcement(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     resolve: str
     seeds: list[str]
+    #: Home page of a trap -> its kind.
+    traps: dict[str, str]
 
 
 def _options(flags: dict[str, object]) -> SimOptions:
@@ -178,7 +191,8 @@ async def _serve(run: _Run, options: SimOptions) -> None:
 def _write_files(run: _Run, web: SimWeb) -> None:
     """Before anything is announced, so whoever reads the announcement finds them whole."""
     if run.seeds_file:
-        run.seeds_file.write_text("".join(f"{seed}\n" for seed in web.seeds))
+        seeds = [*web.seeds, *web.trap_seeds]
+        run.seeds_file.write_text("".join(f"{seed}\n" for seed in seeds))
     if run.manifest:
         crawl = Crawl(
             depth=run.depth,
@@ -190,7 +204,12 @@ def _write_files(run: _Run, web: SimWeb) -> None:
 
 def _announce(run: _Run, server: SimServer) -> None:
     if run.as_json:
-        where = _Announcement(port=server.port, resolve=server.resolve, seeds=server.web.seeds)
+        where = _Announcement(
+            port=server.port,
+            resolve=server.resolve,
+            seeds=server.web.seeds,
+            traps=server.web.trap_seeds,
+        )
         click.echo(msgspec.json.encode(where))
     else:
         click.echo(f"Listening on {server.address}:{server.port}. Crawl it with:")

@@ -12,8 +12,9 @@ from rich.table import Table
 
 from skitter.cli.options import examples
 from skitter.cli.reading import data_option
-from skitter.engine.fleet import WorkerStatus
 from skitter.engine.folder import DataFolder, control_socket
+from skitter.engine.places import WorkerState, WorkerStatus
+from skitter.engine.pulse import Pulse
 from skitter.errors import UsageError
 from skitter.rpc import Channel
 
@@ -24,6 +25,8 @@ T = TypeVar("T")
 #: A supervisor that does not answer within this is gone.
 _ANSWER_S = 10.0
 
+_TITLES = ("id", "state", "pid", "items", "done", "failed", "restarts", "heard s ago")
+
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -33,6 +36,7 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
         "skitter workers show 1 --json",
         "skitter workers restart 2",
         "skitter workers drain 2",
+        "skitter workers set --heartbeat 5 --timeout 15",
     )
 )
 def workers() -> None:
@@ -52,11 +56,12 @@ def list_workers(data: Path, as_json: bool) -> None:
         click.echo(msgspec.json.encode([_row(status) for status in found]))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("id", "state", "pid", "items", "done", "failed", "restarts", "heard s ago"):
+    for title in _TITLES:
         table.add_column(title, justify="left" if title in {"id", "state"} else "right")
     for status in found:
-        table.add_row(*(_shown(value) for value in _row(status).values()))
+        table.add_row(*(_shown(value) for value in list(_row(status).values())[: len(_TITLES)]))
     Console().print(table)
+    click.echo(_rule(found[0]))
 
 
 @workers.command("show", epilog=examples("skitter workers show 1", "skitter workers show 1 --json"))
@@ -64,13 +69,18 @@ def list_workers(data: Path, as_json: bool) -> None:
 @data_option
 @_as_json
 def show(id_: str, data: Path, as_json: bool) -> None:
-    """Show one worker and its checkpoints: the items it is working on."""
+    """Show one worker, its checkpoints and the files with its results.
+
+    Checkpoints are the items it is working on. The files are WARC segments, readable at any time.
+    """
     status = _status(data, id_)
+    files = [str(path) for path in DataFolder(data).worker_segments(status.id)]
     if as_json:
-        click.echo(msgspec.json.encode(status))
+        click.echo(msgspec.json.encode({**msgspec.structs.asdict(status), "segments": files}))
         return
     for name, value in _row(status).items():
-        click.echo(f"{name + ':':<10}{_shown(value)}")
+        click.echo(f"{name + ':':<13}{_shown(value)}")
+    click.echo(f"{'segments:':<13}{' '.join(files) or '-'}")
     for lease in status.leases:
         request = lease.request
         click.echo(f"  {request.url}  (depth {request.depth}, try {lease.tries + 1})")
@@ -81,11 +91,11 @@ def show(id_: str, data: Path, as_json: bool) -> None:
 @data_option
 def restart(id_: str, data: Path) -> None:
     """Replace one worker by a new process while the rest go on."""
-    if _status(data, id_).pid is None:
-        raise UsageError(
-            f"worker {id_} is not running: one that was drained does not come back,"
-            " one that died is replaced anyway"
-        )
+    status = _status(data, id_)
+    if status.state is WorkerState.DRAINED:
+        raise UsageError(f"worker {id_} was drained and does not come back in this run")
+    if status.pid is None:
+        raise UsageError(f"worker {id_} is not running: one that died is replaced anyway")
     _ask(data, lambda channel: channel.call("restart", (id_,), object))
     click.echo(f"Worker {id_} is being replaced; the others go on.")
 
@@ -98,6 +108,26 @@ def drain(id_: str, data: Path) -> None:
     _status(data, id_)
     _ask(data, lambda channel: channel.call("drain", (id_,), object))
     click.echo(f"Worker {id_} takes no more work and leaves when it is done.")
+
+
+@workers.command("set", epilog=examples("skitter workers set --heartbeat 5 --timeout 15"))
+@click.option("--heartbeat", type=float, metavar="S", help="Seconds between two heartbeats.")
+@click.option("--timeout", type=float, metavar="S", help="Silence after which a worker is dead.")
+@data_option
+def set_pulse(heartbeat: float | None, timeout: float | None, data: Path) -> None:
+    """Change heartbeat and time-out of the running crawl, at once.
+
+    The next run goes by frontier.heartbeat_s and frontier.lease_s of the settings again.
+    """
+    if heartbeat is None and timeout is None:
+        message = "nothing to set: give --heartbeat, --timeout or both"
+        raise UsageError(message)
+    _ask(data, lambda channel: channel.call("set_pulse", (heartbeat, timeout), Pulse))
+    click.echo(_rule(_statuses(data)[0]))
+
+
+def _rule(status: WorkerStatus) -> str:
+    return f"A heartbeat every {status.heartbeat_s:g} s, dead after {status.timeout_s:g} s."
 
 
 def _statuses(data: Path) -> list[WorkerStatus]:
@@ -121,6 +151,8 @@ def _row(status: WorkerStatus) -> dict[str, object]:
         "failed": status.failed,
         "restarts": status.restarts,
         "heard_s": None if status.heard_s is None else round(status.heard_s, 1),
+        "heartbeat_s": status.heartbeat_s,
+        "timeout_s": status.timeout_s,
     }
 
 

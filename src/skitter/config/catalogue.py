@@ -10,9 +10,19 @@ from msgspec import Meta, Struct, structs
 
 from skitter.config.settings import Settings
 
-__all__ = ["ENV_PREFIX", "Section", "Setting", "sections", "settings_by_name", "value_of"]
+__all__ = [
+    "DOMAINS",
+    "ENV_PREFIX",
+    "Section",
+    "Setting",
+    "sections",
+    "settings_by_name",
+    "value_of",
+]
 
 ENV_PREFIX = "SKITTER_"
+#: The table with a table for each domain.
+DOMAINS = "domains"
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -42,9 +52,10 @@ class Section(Struct, frozen=True, kw_only=True):
 
 @cache
 def sections() -> tuple[Section, ...]:
-    """Every section, in the order of `Settings`."""
+    """Every section, in the order of `Settings`; `domains` has keys of the user's own."""
     hints = get_type_hints(Settings)
-    return tuple(_section(name, hints[name]) for name in Settings.__struct_fields__)
+    names = (name for name in Settings.__struct_fields__ if name != DOMAINS)
+    return tuple(_section(name, hints[name]) for name in names)
 
 
 @cache

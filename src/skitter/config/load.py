@@ -15,10 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from skitter.config.advice import explain, unknown
-from skitter.config.catalogue import Setting, sections, settings_by_name
+from skitter.config.catalogue import DOMAINS, Setting, sections, settings_by_name
+from skitter.config.manners import DomainManners
 from skitter.config.settings import Settings
 from skitter.config.sources import Raw, find_file, from_environment, from_file
 from skitter.errors import ConfigError
+from skitter.urls.address import is_server
 
 __all__ = ["DEFAULT", "Loaded", "load"]
 
@@ -53,13 +55,31 @@ def load(
         *from_environment(environment),
         *_from_flags(flags or {}),
     ]
-    values, sources = _checked(raws)
+    prefix = f"{DOMAINS}."
+    of_domains = [raw for raw in raws if raw.name == DOMAINS or raw.name.startswith(prefix)]
+    values, sources = _checked(raw for raw in raws if raw not in of_domains)
     built: dict[str, Any] = {
         section.name: section.type(**_of_section(section.name, values)) for section in sections()
     }
-    settings = Settings(**built)
+    domains = {raw.name.removeprefix(prefix): _manners(raw) for raw in of_domains if raw.value}
+    settings = Settings(**built, domains=domains)
     _check_together(settings, sources)
     return Loaded(settings=settings, sources=sources, path=file)
+
+
+def _manners(raw: Raw) -> DomainManners:
+    """One `[domains."example.com"]`."""
+    domain = raw.name.removeprefix(f"{DOMAINS}.")
+    if raw.is_text or not isinstance(raw.value, dict):
+        raise ConfigError(f'{raw.source}: a domain is a table in a file: [{DOMAINS}."{domain}"]')
+    try:
+        own = msgspec.convert(raw.value, DomainManners)
+        for value in raw.value.values():
+            _refuse_non_finite(value)
+    except msgspec.ValidationError as error:
+        message = f"{raw.source}: {raw.name}: {explain(str(error), DomainManners)}"
+        raise ConfigError(message) from error
+    return own
 
 
 def _from_flags(flags: Mapping[str, object]) -> list[Raw]:
@@ -146,6 +166,14 @@ def _check_together(settings: Settings, sources: Mapping[str, str]) -> None:
         except ValueError as error:
             message = f"{sources['security.allow_networks']}: security.allow_networks: {error}"
             raise ConfigError(message) from error
+    for server in settings.dns.servers:
+        if not is_server(server):
+            message = f"{sources['dns.servers']}: dns.servers: {server!r} is not ADDRESS[:PORT]"
+            raise ConfigError(message)
+    ca_file = settings.fetch.ca_file.strip()
+    if ca_file and not Path(ca_file).is_file():
+        message = f"{sources['fetch.ca_file']}: fetch.ca_file: no such file"
+        raise ConfigError(message)
 
 
 def _refuse_pair(sources: Mapping[str, str], name: str, rule: str, other: str) -> NoReturn:

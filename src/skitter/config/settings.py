@@ -8,11 +8,24 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, structs
 
+from skitter.config.manners import (
+    Backoff,
+    Blocking,
+    Breaker,
+    DomainManners,
+    Politeness,
+    Retry,
+    Throttle,
+)
 from skitter.config.product import user_agent
 
 __all__ = [
     "Backoff",
+    "Blocking",
+    "Breaker",
     "Catalog",
+    "Degrade",
+    "Dns",
     "Fetch",
     "Frontier",
     "Limits",
@@ -23,6 +36,7 @@ __all__ = [
     "Security",
     "Settings",
     "Store",
+    "Traps",
 ]
 
 KIB = 1024
@@ -57,6 +71,9 @@ class Fetch(Struct, frozen=True, kw_only=True):
     max_body_bytes: Annotated[
         int, Meta(ge=1, description="Decoded bytes kept of a body; the rest is cut and marked.")
     ] = 10 * MIB
+    max_sitemap_bytes: Annotated[
+        int, Meta(ge=1, description="The same for sitemaps, packed or not, read with `--sitemaps`.")
+    ] = 50 * MIB
     max_header_bytes: Annotated[
         int, Meta(ge=1, description="Response headers beyond this fail the request.")
     ] = 256 * KIB
@@ -66,6 +83,13 @@ class Fetch(Struct, frozen=True, kw_only=True):
     min_rate_window_s: Annotated[
         int, Meta(ge=1, description="The window over which `fetch.min_rate_bytes_s` is measured.")
     ] = 20
+    ca_file: Annotated[
+        str,
+        Meta(
+            description="PEM file with the certificate authorities to trust. "
+            "Empty: those of the system."
+        ),
+    ] = ""
     http2: Annotated[
         bool, Meta(description="true: HTTP/2 where a TLS server offers it. false: HTTP/1.1 only.")
     ] = True
@@ -79,21 +103,31 @@ class Fetch(Struct, frozen=True, kw_only=True):
             structs.force_setattr(self, "user_agent", user_agent(self.contact))
 
 
-class Politeness(Struct, frozen=True, kw_only=True):
-    """What one domain has to bear."""
+class Dns(Struct, frozen=True, kw_only=True):
+    """How host names become addresses. The hosts file and `--resolve` come first."""
 
-    delay_s: Annotated[
-        float,
-        Meta(ge=0, description="Least time between two requests to a domain, start to start."),
-    ] = 1.0
-    concurrency: Annotated[int, Meta(ge=1, description="Requests at once to a domain.")] = 1
-    robots: Annotated[
-        Literal["obey", "ignore"],
+    servers: Annotated[
+        tuple[str, ...],
         Meta(
-            description="`obey`: follow robots.txt and its crawl-delay. "
-            "`ignore`: do not even ask for it; for sites that are yours."
+            description="Name servers: addresses, with `:port` if it is not 53 (`[::1]:5353`). "
+            "Empty: those of the system."
         ),
-    ] = "obey"
+    ] = ()
+    family: Annotated[
+        Literal["both", "ipv4", "ipv6"],
+        Meta(description="Which addresses are asked for; with `both` the faster one is used."),
+    ] = "both"
+    timeout_s: Annotated[float, Meta(gt=0, description="Longest time for one lookup.")] = 5.0
+    retries: Annotated[
+        int, Meta(ge=0, description="Tries after the first, if a host has no address.")
+    ] = 2
+    retry_delay_s: Annotated[float, Meta(ge=0, description="Wait before each of them.")] = 1.0
+    max_ttl_s: Annotated[
+        float, Meta(ge=1, description="Longest time an address is used, whatever its TTL says.")
+    ] = 3_600.0
+    negative_ttl_s: Annotated[
+        float, Meta(ge=0, description="How long a name that does not exist is remembered as such.")
+    ] = 60.0
 
 
 class Robots(Struct, frozen=True, kw_only=True):
@@ -109,6 +143,13 @@ class Robots(Struct, frozen=True, kw_only=True):
     timeout_s: Annotated[float, Meta(gt=0, description="Longest time for one try.")] = 10.0
     retries: Annotated[int, Meta(ge=0, description="Tries after the first.")] = 2
     retry_delay_s: Annotated[float, Meta(ge=0, description="Wait before each of them.")] = 2.0
+    max_crawl_delay_s: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(
+            description="Longest crawl-delay that is accepted; the requests of a host that asks "
+            "for more are dropped (`crawl_delay`). Unset: any is kept."
+        ),
+    ] = None
     user_agent_token: Annotated[
         str,
         Meta(
@@ -116,33 +157,6 @@ class Robots(Struct, frozen=True, kw_only=True):
             pattern=r"^[A-Za-z_-]+\Z",
         ),
     ] = "skitter"  # noqa: S105  (a product token, RFC 9309 2.2.1)
-
-
-class Retry(Struct, frozen=True, kw_only=True):
-    """The ladder of a request that failed in passing."""
-
-    delays_s: Annotated[
-        tuple[Annotated[float, Meta(ge=0)], ...],
-        Meta(description="Wait before each further try; as many tries as there are delays."),
-    ] = (1.0, 5.0, 15.0)
-    max_holds: Annotated[
-        int, Meta(ge=1, description="A request that met this many 429s and 503s fails.")
-    ] = 10
-
-
-class Backoff(Struct, frozen=True, kw_only=True):
-    """How long a domain rests after a 429 or 503 without `Retry-After`."""
-
-    first_s: Annotated[
-        float, Meta(gt=0, description="The first rest; each further one is twice as long.")
-    ] = 60.0
-    max_s: Annotated[float, Meta(gt=0, description="The longest rest.")] = 86_400.0
-    jitter: Annotated[
-        float, Meta(ge=0, le=1, description="Share by which a rest is spread at random.")
-    ] = 0.1
-    forgive_s: Annotated[
-        float, Meta(ge=0, description="Quiet time after which the next rest is a first one again.")
-    ] = 1_800.0
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -158,6 +172,58 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_links_per_page: Annotated[
         int, Meta(ge=0, description="Links read from one page; the rest is ignored.")
     ] = 10_000
+
+
+class Traps(Struct, frozen=True, kw_only=True):
+    """Sites that make up pages without end."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="true: URLs that break a rule below are dropped (`trap`), and links that "
+            "differ in their session id alone are one. false: neither; budgets still hold."
+        ),
+    ] = True
+    max_path_depth: Annotated[
+        int, Meta(ge=1, description="Segments of a URL's path; a deeper one is dropped (`trap`).")
+    ] = 24
+    max_repeats: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="How often up to four segments may stand in a row in a path: "
+            "`/a/b/a/b/a/b` is 3 times. Numbers may repeat.",
+        ),
+    ] = 2
+    max_segment_bytes: Annotated[
+        int, Meta(ge=1, description="Length of a segment of the path, percent signs decoded.")
+    ] = 512
+    max_parameters: Annotated[int, Meta(ge=0, description="Parameters in a URL's query.")] = 20
+    max_years_ahead: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="How far into the future a calendar is followed: links from a page with "
+            "a date in its URL to one of the same pattern.",
+        ),
+    ] = 5
+    max_years_back: Annotated[int, Meta(ge=0, description="The same into the past.")] = 200
+    domain_pages: Annotated[
+        int,
+        Meta(ge=1, description="Pages fetched of a domain, per job; the rest ends as `budget`."),
+    ] = 100_000
+    barren_pages: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Pages of a pattern that lead on but say nothing new, per job and domain; "
+            "then the pattern's other URLs end as `budget`. News earns more, up to ten times.",
+        ),
+    ] = 64
+    max_patterns: Annotated[
+        int,
+        Meta(ge=1, description="Patterns of a domain with a budget of their own; others share."),
+    ] = 32
 
 
 class Links(Struct, frozen=True, kw_only=True):
@@ -226,17 +292,54 @@ class Security(Struct, frozen=True, kw_only=True):
     ] = ()
 
 
+class Degrade(Struct, frozen=True, kw_only=True):
+    """What is left undone, in four steps, when something runs short."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="true: low priorities wait first, then bodies are not kept, then jobs that "
+            "follow links wait, then all do. false: the crawl goes on until something breaks."
+        ),
+    ] = True
+    memory_mb: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Memory one worker may take. 0: three quarters of the machine's, shared by "
+            "its workers.",
+        ),
+    ] = 0.0
+    min_free_disk_mb: Annotated[
+        float, Meta(ge=0, description="Room that must stay free where the data folder is.")
+    ] = 256.0
+    max_lag_s: Annotated[
+        float, Meta(gt=0, description="Longest acceptable answer of the frontier.")
+    ] = 10.0
+    calm_s: Annotated[
+        float, Meta(ge=0, description="How long the pressure must be lower before a step is left.")
+    ] = 5.0
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """All sections; each attribute is a table of `skitter.toml`."""
 
     fetch: Fetch = Fetch()
+    dns: Dns = Dns()
     politeness: Politeness = Politeness()
     robots: Robots = Robots()
     retry: Retry = Retry()
     backoff: Backoff = Backoff()
+    breaker: Breaker = Breaker()
+    throttle: Throttle = Throttle()
+    blocking: Blocking = Blocking()
     limits: Limits = Limits()
+    traps: Traps = Traps()
+    degrade: Degrade = Degrade()
     links: Links = Links()
     frontier: Frontier = Frontier()
     store: Store = Store()
     catalog: Catalog = Catalog()
     security: Security = Security()
+    #: Domain -> what holds for it alone; not a section like the others.
+    domains: dict[str, DomainManners] = {}

@@ -58,6 +58,8 @@ class RobotsAudit:
         answers.append(_Answer(line.at, line.status, packed))
         del answers[:-2]
         delay_s = self._rules(place, answers[-1]).crawl_delay_s or 0.0
+        if self._is_refused(place, delay_s):
+            delay_s = 0.0  # nothing is sent there, and its neighbours need not wait for it
         self._sends.add_crawl_delay(place, line.domain, line.origin, line.at, delay_s)
 
     def judge(self, place: Place, line: Fetched) -> None:
@@ -87,7 +89,15 @@ class RobotsAudit:
         in_force = next((answer for answer in reversed(answers) if answer.at <= line.sent), None)
         if in_force is None:
             return "sent before any robots.txt was read"
-        return "" if self._rules(place, in_force).allows(line.url) else "robots.txt forbids it"
+        rules = self._rules(place, in_force)
+        if not rules.allows(line.url):
+            return "robots.txt forbids it"
+        too_slow = self._is_refused(place, rules.crawl_delay_s or 0.0)
+        return "its crawl-delay is longer than was accepted" if too_slow else ""
+
+    def _is_refused(self, place: Place, delay_s: float) -> bool:
+        limit_s = self._log.runs[place.run].max_crawl_delay_s
+        return limit_s is not None and delay_s > limit_s
 
     def _rules(self, place: Place, answer: _Answer) -> RobotsRules:
         return _parsed(answer.status, answer.packed, self._log.runs[place.run].agent)

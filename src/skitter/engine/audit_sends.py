@@ -47,6 +47,8 @@ class SendsAudit:
         self._tolerance_s = tolerance_s
         self._sends: dict[_Domain, array[float]] = {}
         self._held: dict[_Domain, list[tuple[float, float]]] = {}
+        #: Sends where bursts are allowed: when, interval, how far ahead, where.
+        self._bursty: dict[_Domain, list[tuple[float, float, float, float]]] = {}
         #: When, by which run, of which origin: what robots.txt asked for.
         self._crawl_delays: dict[_Domain, list[tuple[float, int, str, float]]] = {}
         #: Run and token of transfers that may end later or never.
@@ -86,6 +88,8 @@ class SendsAudit:
             self._judge_overlaps(domain, sends)
             if domain in self._held:
                 self._judge_holds(domain, sends)
+            if domain in self._bursty:
+                self._judge_bursts(domain)
 
     def _keep(self, domain: _Domain, place: Place, line: Fetched | InFlight, ended: float) -> None:
         numbers = self._sends.get(domain)
@@ -93,6 +97,9 @@ class SendsAudit:
             numbers = self._sends[domain] = array("d")
         gap_s = _ROBOTS if line.kind == "robots" else line.gap_s
         where = (place.file << _LINE_BITS) + place.line
+        if line.interval_s:
+            law = (line.sent, line.interval_s, line.burst_s, float(where))
+            self._bursty.setdefault(domain, []).append(law)
         numbers.extend((line.sent, ended, gap_s, line.concurrency, place.run, where))
 
     def _judge_gaps(self, domain: _Domain, sends: list[_Send]) -> None:
@@ -133,7 +140,7 @@ class SendsAudit:
     def _judge_holds(self, domain: _Domain, sends: list[_Send]) -> None:
         held = sorted(self._held[domain])
         begins = [begin for begin, _ in held]
-        ends = list(_running_max(end for _, end in held))
+        ends = list(_ends(held))
         for send in sends:
             at = bisect_left(begins, send.sent)
             if not at:
@@ -144,8 +151,22 @@ class SendsAudit:
                 what = f"{domain[1]}: {early_s:.3f} s before the end of its hold"
                 self.holds.find(self._where(send), what)
 
+    def _judge_bursts(self, domain: _Domain) -> None:
+        """The schedule of the rate, with one interval's grace: what was granted leaves later."""
+        tat = float("-inf")
+        for sent, interval_s, burst_s, place in sorted(self._bursty[domain]):
+            self.delay.checked += 1
+            early_s = tat - burst_s - sent - interval_s
+            if early_s > self._tolerance_s:
+                what = f"{domain[1]}: {early_s:.3f} s ahead of 1 every {interval_s:g} s with bursts"
+                self.delay.find(self._place(place), what)
+            tat = max(tat, sent) + interval_s
+
     def _where(self, send: _Send) -> str:
-        file, line = divmod(int(send.place), 1 << _LINE_BITS)
+        return self._place(send.place)
+
+    def _place(self, number: float) -> str:
+        file, line = divmod(int(number), 1 << _LINE_BITS)
         return self._log.where(file, line)
 
 
@@ -187,8 +208,9 @@ def _sorted(numbers: "array[float]") -> list[_Send]:
     return sorted(map(_Send._make, rows))
 
 
-def _running_max(values: Iterator[float]) -> Iterator[float]:
-    highest = float("-inf")
-    for value in values:
-        highest = max(highest, value)
-        yield highest
+def _ends(held: list[tuple[float, float]]) -> Iterator[float]:
+    """The latest end so far; a hold of no length ends all before it."""
+    latest = float("-inf")
+    for begin, end in held:
+        latest = begin if begin == end else max(latest, end)
+        yield latest

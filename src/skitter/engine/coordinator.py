@@ -15,10 +15,12 @@ from msgspec.structs import replace
 from skitter.clock import Clock
 from skitter.engine.commit import Finished, LocalCommitter
 from skitter.engine.crawl import is_finished
+from skitter.engine.desk import DomainDesk
 from skitter.engine.progress import Progress, Snapshot
+from skitter.engine.pulse import Pulse
 from skitter.engine.robots import RobotsCopy
 from skitter.frontier.base import AddResult, Frontier
-from skitter.models import Grant, Lease, Outcome, Request, Verdict
+from skitter.models import Grant, Lease, Outcome, Request, Transfer, Verdict
 from skitter.rpc import Channel, Connection, Server, Verb, verb
 
 __all__ = ["Coordinator", "RemoteRobots", "WorkerReport"]
@@ -31,6 +33,8 @@ _LOADER_S = 60.0
 _MAX_ORIGINS = 100_000
 #: How often leases past their deadline are looked for.
 _REAP_S = 1.0
+#: A coordinator that is so much late itself has not listened; who was silent is not known.
+_DEAF_S = 0.5
 
 
 class WorkerReport(Struct, frozen=True, kw_only=True):
@@ -42,6 +46,8 @@ class WorkerReport(Struct, frozen=True, kw_only=True):
     leases: list[Lease]
     done: int
     failed: int
+    #: Results that came too late: their leases had ended.
+    refused: int = 0
 
 
 class _Tally(Struct):
@@ -49,6 +55,7 @@ class _Tally(Struct):
 
     done: int = 0
     failed: int = 0
+    refused: int = 0
 
 
 class RemoteRobots:
@@ -62,9 +69,9 @@ class RemoteRobots:
         kind = RobotsCopy | None
         return await self._channel.call("robots", (worker, origin), kind)  # type: ignore[arg-type]
 
-    async def publish_robots(self, origin: str, copy: RobotsCopy) -> None:
+    async def publish_robots(self, origin: str, copy: RobotsCopy) -> RobotsCopy:
         """See `SharedRobots.publish_robots`."""
-        await self._channel.call("publish_robots", (origin, copy), object)
+        return await self._channel.call("publish_robots", (origin, copy), RobotsCopy)
 
 
 class Coordinator:
@@ -80,6 +87,7 @@ class Coordinator:
         verbs: Mapping[str, Verb],
         socket: Path,
         clock: Clock,
+        pulse: Pulse,
     ) -> None:
         self._job = job
         self._frontier = frontier
@@ -88,6 +96,9 @@ class Coordinator:
         self._clock = clock
         self._hungry: set[Connection] = set()
         self._heard: dict[str, float] = {}
+        self._pulse = pulse
+        #: Worker -> the time-out it goes by.
+        self._obeyed_s: dict[str, float] = {}
         self._tallies: dict[str, _Tally] = {}
         self._changed = asyncio.Event()
         #: Origin -> copy and when it is stale; origin -> who is fetching it.
@@ -97,11 +108,12 @@ class Coordinator:
             name: verb(getattr(self, name))
             for name in (
                 *("fetched", "add", "commit", "extend", "reap", "retain", "reports"),
-                *("snapshot", "finished", "robots", "publish_robots"),
+                *("snapshot", "finished", "robots", "publish_robots", "pulse", "set_pulse"),
             )
         }
+        desk = DomainDesk(frontier, self._wake_all).verbs()
         self._server = Server(
-            socket, {**verbs, **own, "lease": verb(self.lease, wants_connection=True)}
+            socket, {**verbs, **own, **desk, "lease": verb(self.lease, wants_connection=True)}
         )
 
     async def run(self) -> None:
@@ -109,11 +121,20 @@ class Coordinator:
         await self._server.start()
         try:
             while True:
+                due_at = self._clock.monotonic() + _REAP_S
                 await asyncio.sleep(_REAP_S)
+                if self._clock.monotonic() - due_at > _DEAF_S:
+                    for worker in list(self._heard):
+                        await self.extend(worker)
                 await self.reap(None)
                 await self._feed()
         finally:
             await self._server.aclose()
+
+    def _wake_all(self) -> None:
+        """Something changed that concerns everybody: let all ask."""
+        for connection in self._server.connections:
+            connection.push("wake")
 
     # Verbs of the frontier, with what the coordinator adds to them
 
@@ -124,9 +145,9 @@ class Coordinator:
             self._hungry.add(connection)
         return grant
 
-    async def fetched(self, worker: str, ages_s: Mapping[int, float | None]) -> None:
+    async def fetched(self, worker: str, transfers: Mapping[int, Transfer]) -> None:
         """Slots are free again."""
-        await self._frontier.fetched(worker, ages_s)
+        await self._frontier.fetched(worker, transfers)
         await self._feed()
 
     async def add(self, job: str, requests: Sequence[Request]) -> AddResult:
@@ -140,6 +161,7 @@ class Coordinator:
         verdicts = await self._committer.commit(worker, results)
         tally = self._tallies.setdefault(worker, _Tally())
         for result, verdict in zip(results, verdicts, strict=True):
+            tally.refused += verdict is Verdict.STALE
             if result.page is not None and verdict is Verdict.ACCEPTED:
                 tally.done += result.completion.outcome is Outcome.DONE
                 tally.failed += result.completion.outcome is Outcome.FAILED
@@ -157,6 +179,8 @@ class Coordinator:
         if worker is not None:
             self._heard.pop(worker, None)
             self._release_loaders(worker)
+            if self._obeyed_s.pop(worker, None) is not None:
+                await self._settle_leases()
         lost = await self._committer.reap(worker)
         if lost:
             await self._feed()
@@ -167,6 +191,28 @@ class Coordinator:
         self._heard[worker] = self._clock.monotonic()
         await self._frontier.extend(worker)
         return await self._committer.retain(worker, tokens)
+
+    # Heartbeat and time-out, which may change
+
+    async def pulse(self, worker: str, timeout_s: float) -> Pulse:
+        """A worker says which time-out it goes by, and is told which it should."""
+        self._obeyed_s[worker] = timeout_s
+        await self._settle_leases()
+        return self._pulse
+
+    async def set_pulse(self, pulse: Pulse) -> None:
+        """Go by this from now on; the workers hear of it at once."""
+        self._pulse = pulse
+        await self._settle_leases()
+        for connection in self._server.connections:
+            connection.push("pulse")
+
+    async def _settle_leases(self) -> None:
+        """A lease lasts as long as its holder believes, so the most patient one decides.
+
+        One that never learns of a shorter time-out is killed by the supervisor, which knows it.
+        """
+        await self._frontier.set_lease(max(self._pulse.timeout_s, *self._obeyed_s.values(), 0.0))
 
     # robots.txt: one worker fetches it, the others wait for its copy
 
@@ -185,14 +231,18 @@ class Coordinator:
             del self._loaders[origin]
         return await self.robots(worker, origin)
 
-    async def publish_robots(self, origin: str, copy: RobotsCopy) -> None:
+    async def publish_robots(self, origin: str, copy: RobotsCopy) -> RobotsCopy:
         """See `SharedRobots.publish_robots`."""
+        old = self._robots.get(origin)
+        if copy.status_code is None and old is not None and old[0].status_code is not None:
+            copy = replace(old[0], fresh_s=copy.fresh_s)
         while len(self._robots) >= _MAX_ORIGINS:
             del self._robots[next(iter(self._robots))]
         self._robots[origin] = (copy, self._clock.monotonic() + copy.fresh_s)
         loader = self._loaders.pop(origin, None)
         if loader is not None:
             loader[1].set()
+        return copy
 
     def _release_loaders(self, worker: str) -> None:
         """Whoever waits for a dead worker's copy fetches it itself."""
@@ -214,6 +264,7 @@ class Coordinator:
                 leases=leases.get(name, []),
                 done=tally.done,
                 failed=tally.failed,
+                refused=tally.refused,
             )
             for name in sorted({*leases, *self._heard})
             for tally in [self._tallies.get(name, _Tally())]

@@ -10,7 +10,7 @@ from skitter.clock import Clock
 from skitter.engine.plan import seed_request, sitemap_of, sitemap_request
 from skitter.errors import BackendError, JobChangedError
 from skitter.frontier.base import Frontier, JobInfo
-from skitter.models import DropReason, JobSpec, JobState
+from skitter.models import JobSpec, JobState
 
 __all__ = [
     "Stopwatch",
@@ -37,6 +37,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     pages: int
     failed: int
     redirected: int
+    #: Pages among pages and failures; None: neither.
+    success_rate: float | None
     dropped: dict[str, int]
     queued: int
     accepted: int
@@ -81,11 +83,18 @@ def _shown(value: object) -> str:
 
 
 async def begin(frontier: Frontier, info: JobInfo) -> None:
-    """Set a job going: whoever held leases in this folder before is gone, its lock says so."""
+    """Set a job going: whoever held leases in this folder before is gone, its lock says so.
+
+    So is whoever ran another job of it: only what is asked for is crawled.
+    """
     await take_back_leases(frontier)
+    for other in await frontier.jobs():
+        if other.state is JobState.RUNNING and other.name != info.name:
+            await frontier.set_state(other.name, JobState.PAUSED)
     await frontier.set_state(info.name, JobState.RUNNING)
     requests = [seed_request(url) for url in info.spec.seeds]
-    if info.spec.sitemaps:
+    if info.spec.sitemaps and info.spec.robots == "ignore":
+        # Otherwise robots.txt is asked first where they are.
         sitemaps = dict.fromkeys(sitemap_of(url) for url in info.spec.seeds)
         requests += [sitemap_request(url) for url in sitemaps]
     for start in range(0, len(requests), _SEED_BATCH):
@@ -139,21 +148,18 @@ def summarise(
     data: str,
     outputs: Sequence[str],
 ) -> Summary:
-    """A job's summary. What --max-pages left in the queue counts as dropped once it is finished."""
-    counts = info.counts
-    dropped = dict(counts.dropped)
-    queued = counts.queued
-    if info.state is JobState.FINISHED and queued:
-        dropped[DropReason.MAX_PAGES] = dropped.get(DropReason.MAX_PAGES, 0) + queued
-        queued = 0
+    """A job's summary."""
+    counts = info.told
+    tried = counts.done + counts.failed
     return Summary(
         job=info.name,
         state=info.state,
         pages=counts.done,
         failed=counts.failed,
         redirected=counts.redirected,
-        dropped=dropped,
-        queued=queued,
+        success_rate=round(counts.done / tried, 4) if tried else None,
+        dropped=counts.dropped,
+        queued=counts.queued,
         accepted=counts.accepted,
         bytes=counts.body_bytes,
         seconds=round(seconds, 3),

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 import msgspec
-import structlog
 
 from skitter.clock import Clock
 from skitter.engine.hooks import Hook
 from skitter.engine.logbook import Fetched, Held, InFlight, Line, RobotsRead, Run
 from skitter.fetch.base import FetchResult
+from skitter.log import Log
 from skitter.models import Lease, RequestKind
 from skitter.urls.domain import domain_of_url
 
@@ -27,6 +27,8 @@ __all__ = ["FetchLog"]
 _GROUP_LINES = 256
 #: or when its first line is so old.
 _GROUP_S = 0.25
+#: Who did not get to look for so long stood still, and knows nothing of what happened meanwhile.
+_STOOD_STILL_S = 1.0
 #: Beyond this a new file is begun.
 _FILE_BYTES = 64 * 1024 * 1024
 #: RFC 9309 2.5 asks for 500 KiB; whoever reads more is judged by so much.
@@ -40,7 +42,7 @@ _KINDS: dict[RequestKind, Literal["page", "sitemap"]] = {
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
-_log = structlog.get_logger("skitter.engine")
+_log = Log("skitter.engine")
 
 #: `call_later` of an event loop.
 CallLater = Callable[[float, Callable[[], None]], object]
@@ -56,12 +58,14 @@ class FetchLog(Hook):
         *,
         clock: Clock,
         agent: str,
+        max_crawl_delay_s: float | None = None,
         call_later: CallLater,
         file_bytes: int = _FILE_BYTES,
     ) -> None:
         self._folder = folder
         self._worker = worker
         self._agent = agent
+        self._max_crawl_delay_s = max_crawl_delay_s
         self._clock = clock
         self._monotonic = clock.monotonic
         self._call_later = call_later
@@ -70,7 +74,9 @@ class FetchLog(Hook):
         self._lines: list[Line] = []
         #: Token -> lease and send of what is in flight and has no line yet.
         self._in_flight: dict[int, tuple[Lease, float]] = {}
-        self._waiting = False
+        self._waiting = self._closed = False
+        #: When we last looked; from the first line on, at least once for each group.
+        self._awake_at = float("inf")
         self._file: BinaryIO | None = None
         self._written_bytes = 0
         self._encoder = msgspec.json.Encoder()
@@ -94,7 +100,7 @@ class FetchLog(Hook):
                 url=request.url,
                 domain=request.domain,
                 sent=result.sent_at,
-                ended=self._monotonic(),
+                ended=max(result.sent_at, self._seen_until()),
                 kind=_KINDS[request.kind],
                 job=lease.job,
                 token=lease.token,
@@ -103,6 +109,8 @@ class FetchLog(Hook):
                 error=None if result.error is None else result.error.value,
                 gap_s=lease.pace_s,
                 concurrency=lease.concurrency,
+                interval_s=lease.interval_s,
+                burst_s=lease.burst_s,
             )
         )
 
@@ -114,7 +122,7 @@ class FetchLog(Hook):
                     url=url,
                     domain=domain_of_url(url),
                     sent=result.sent_at,
-                    ended=self._monotonic(),
+                    ended=max(result.sent_at, self._seen_until()),
                     kind="robots",
                     status=result.status_code,
                     error=None if result.error is None else result.error.value,
@@ -159,6 +167,7 @@ class FetchLog(Hook):
         """Write the rest and let go of the file; safe to call twice."""
         self._flush(float("inf"))
         self._close_file()
+        self._closed = True
 
     def _add(self, line: Line) -> None:
         self._lines.append(line)
@@ -169,17 +178,25 @@ class FetchLog(Hook):
 
     def _wait(self) -> None:
         self._waiting = True
+        self._awake_at = self._monotonic()
         self._call_later(_GROUP_S, self._time_is_up)
 
     def _time_is_up(self) -> None:
-        self._waiting = False
+        if self._closed:
+            return
+        if self._seen_until() == self._awake_at:
+            self._flush(float("inf"))
         self.flush()
-        if self._in_flight:
-            self._wait()
+        self._wait()
+
+    def _seen_until(self) -> float:
+        """Until when what is in flight is known to have been; now, unless we stood still."""
+        now = self._monotonic()
+        return self._awake_at if now - self._awake_at > _STOOD_STILL_S else now
 
     def _unfinished(self, sent_before: float) -> list[Line]:
         """A line, once, for each transfer that is taking long: most end before they need one."""
-        now = self._monotonic()
+        seen = self._seen_until()
         slow = list(
             itertools.takewhile(lambda item: item[1] < sent_before, self._in_flight.values())
         )
@@ -190,13 +207,15 @@ class FetchLog(Hook):
                 url=lease.request.url,
                 domain=lease.request.domain,
                 sent=at,
-                seen=now,
+                seen=max(at, seen),
                 kind=_KINDS[lease.request.kind],
                 job=lease.job,
                 token=lease.token,
                 tries=lease.tries,
                 gap_s=lease.pace_s,
                 concurrency=lease.concurrency,
+                interval_s=lease.interval_s,
+                burst_s=lease.burst_s,
             )
             for lease, at in slow
         ]
@@ -221,6 +240,7 @@ class FetchLog(Hook):
             at=self._clock.monotonic(),
             wall_s=self._clock.time(),
             agent=self._agent,
+            max_crawl_delay_s=self._max_crawl_delay_s,
         )
 
     def _next_file(self) -> BinaryIO:

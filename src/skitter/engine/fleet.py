@@ -8,26 +8,23 @@ heard is killed first, because only a dead process is sure not to send another r
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import Callable
-from enum import StrEnum
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skitter.clock import Clock
 from skitter.engine.coordinator import WorkerReport
+from skitter.engine.places import Place, WorkerStatus
 from skitter.engine.process import Child
 from skitter.engine.progress import Snapshot
+from skitter.engine.pulse import Pulse
 from skitter.engine.run import DRAIN_S
-from skitter.errors import BackendError, StorageFullError
-from skitter.models import Lease
+from skitter.errors import BackendError, StorageFullError, UsageError
 from skitter.rpc import Channel, Server, verb
 
-__all__ = ["Fleet", "FleetOptions", "WorkerState", "WorkerStatus"]
-
-_log = structlog.get_logger("skitter.fleet")
+__all__ = ["Fleet", "FleetOptions"]
 
 #: How often heartbeats are looked at.
 _WATCH_S = 0.5
@@ -39,55 +36,15 @@ _MAX_WAIT_S = 30.0
 _MAX_DEATHS = 10
 
 
-class WorkerState(StrEnum):
-    """`DRAINING` ends without a successor."""
-
-    WORKING = "working"
-    IDLE = "idle"
-    STARTING = "starting"
-    DRAINING = "draining"
-    DEAD = "dead"
-
-
-class WorkerStatus(Struct, frozen=True, kw_only=True):
-    """A worker for people to look at; `leases` are its checkpoints."""
-
-    id: str
-    state: WorkerState
-    pid: int | None
-    restarts: int
-    heard_s: float | None
-    done: int
-    failed: int
-    leases: list[Lease]
-
-
 class FleetOptions(Struct, frozen=True, kw_only=True):
-    """How many workers, and when one counts as dead."""
+    """How many workers, and when one counts as dead, to begin with."""
 
     workers: int
-    dead_after_s: float = 30.0
+    pulse: Pulse
     #: Where `skitter workers` reaches the supervisor.
     control: Path
     #: Where everybody reaches the coordinator.
     socket: Path
-
-
-class _Place:
-    """A worker's place in the fleet: its present holder, and how its predecessors fared."""
-
-    def __init__(self, number: int) -> None:
-        self.id = str(number)
-        self.lives = 0
-        self.child: Child | None = None
-        self.started_at = 0.0
-        self.wait_s = _FIRST_WAIT_S
-        self.leaving = False
-
-    @property
-    def name(self) -> str:
-        """The name of this life: leases of an earlier one are not this one's."""
-        return f"worker-{self.id}.{self.lives}"
 
 
 class Fleet:
@@ -97,8 +54,8 @@ class Fleet:
         self,
         options: FleetOptions,
         *,
-        start_coordinator: Callable[[], Child],
-        start_worker: Callable[[str, str], Child],
+        start_coordinator: Callable[[Pulse], Child],
+        start_worker: Callable[[Place, Pulse], Child],
         clock: Clock,
         say: Callable[[str], None],
     ) -> None:
@@ -107,13 +64,15 @@ class Fleet:
         self._start_worker = start_worker
         self._clock = clock
         self._say = say
-        self._places = [_Place(number) for number in range(1, options.workers + 1)]
+        self._pulse = options.pulse
+        self._pulse_set_at = clock.monotonic()
+        self._places = [Place(number) for number in range(1, options.workers + 1)]
         self._channel = Channel(options.socket)
         self._coordinator: Child | None = None
         self._stopping = False
         self._interrupted = False
         self._all_gone = asyncio.Event()
-        names = ("workers", "restart", "drain")
+        names = ("workers", "restart", "drain", "set_pulse")
         self._control = Server(options.control, {n: verb(getattr(self, n)) for n in names})
 
     async def run(self) -> None:
@@ -157,14 +116,18 @@ class Fleet:
 
     async def workers(self) -> list[WorkerStatus]:
         """Every place and who is in it."""
-        reports = {report.name: report for report in await self._reports()}
-        return [self._status(place, reports.get(place.name)) for place in self._places]
+        reports = _by_name(await self._reports())
+        return [
+            place.status(reports.get(place.name), self._pulse, ending=self._stopping)
+            for place in self._places
+        ]
 
     async def restart(self, id_: str) -> None:
         """Replace one worker, now; what it held goes to the others."""
-        child = self._place(id_).child
-        if child is not None:
-            child.signal(signal.SIGKILL)
+        place = self._place(id_)
+        if place.child is not None:
+            place.restarting = True
+            place.child.signal(signal.SIGKILL)
 
     async def drain(self, id_: str) -> None:
         """Let one worker finish what it holds and leave."""
@@ -173,34 +136,56 @@ class Fleet:
         if place.child is not None:
             place.child.signal(signal.SIGTERM)
 
+    async def set_pulse(self, heartbeat_s: float | None, timeout_s: float | None) -> Pulse:
+        """Change heartbeat and time-out of this run; None leaves one as it is."""
+        self._pulse = Pulse(
+            heartbeat_s=self._pulse.heartbeat_s if heartbeat_s is None else heartbeat_s,
+            timeout_s=self._pulse.timeout_s if timeout_s is None else timeout_s,
+        ).checked()
+        self._pulse_set_at = self._clock.monotonic()
+        await self._channel.call("set_pulse", (self._pulse,), object)
+        return self._pulse
+
     # Keeping children alive
 
-    async def _keep(self, place: _Place) -> None:
+    async def _keep(self, place: Place) -> None:
         while not (self._stopping or place.leaving):
             place.lives += 1
             place.started_at = self._clock.monotonic()
-            place.child = self._start_worker(place.name, place.id)
+            place.restarting = False
+            place.child = self._start_worker(place, self._pulse)
             code = await place.child.wait()
             failure, place.child = place.child.failure, None
+            place.left = code == 0
             if isinstance(failure, StorageFullError):
                 self._stop_workers(signal.SIGKILL)
                 raise failure
-            await self._channel.call("reap", (place.name,), int)
+            await self._bury(place)
             if code == 0 or self._stopping:
                 return
+            if place.restarting:
+                self._say(f"Worker {place.id} is restarted by hand.")
+                continue
             lived_s = self._clock.monotonic() - place.started_at
-            place.wait_s = _FIRST_WAIT_S if lived_s >= _STABLE_S else place.wait_s * 2
-            wait_s = min(place.wait_s, _MAX_WAIT_S) if lived_s < _STABLE_S else 0.0
+            place.wait_s = 0.0 if lived_s >= _STABLE_S else _next_wait_s(place.wait_s)
             why = f" ({failure})" if failure else ""
-            self._say(f"Worker {place.id} {_how(code)}{why}; a new one starts{_in(wait_s)}.")
-            await asyncio.sleep(wait_s)
+            self._say(f"Worker {place.id} {_how(code)}{why}; a new one starts{_in(place.wait_s)}.")
+            await asyncio.sleep(place.wait_s)
+
+    async def _bury(self, place: Place) -> None:
+        """Keep what it has done, give back what it held."""
+        place.count(_by_name(await self._reports()).get(place.name))
+        place.settle()
+        await self._channel.call("reap", (place.name,), int)
 
     async def _keep_coordinator(self) -> None:
         deaths = 0
         while True:
             started_at = self._clock.monotonic()
-            self._coordinator = self._start_coordinator()
+            self._coordinator = self._start_coordinator(self._pulse)
             code = await self._coordinator.wait()
+            for place in self._places:
+                place.settle()
             if self._coordinator.failure is not None:
                 self._stop_workers(signal.SIGKILL)
                 raise self._coordinator.failure
@@ -216,12 +201,15 @@ class Fleet:
     async def _watch_heartbeats(self) -> None:
         while True:
             await asyncio.sleep(_WATCH_S)
-            reports = {report.name: report for report in await self._reports()}
+            reports = _by_name(await self._reports())
             for place in self._places:
                 report = reports.get(place.name)
                 if report is None or report.heard_s is None or place.child is None:
                     continue
-                if report.heard_s > self._options.dead_after_s:
+                place.count(report)
+                # What was no fault by the old rule is none by a new one.
+                ruled_s = self._clock.monotonic() - self._pulse_set_at
+                if min(report.heard_s, ruled_s) > self._pulse.timeout_s:
                     self._say(f"Worker {place.id} has not been heard for {report.heard_s:.0f} s.")
                     place.child.signal(signal.SIGKILL)
 
@@ -243,31 +231,19 @@ class Fleet:
     async def _reports(self) -> list[WorkerReport]:
         return await self._channel.call("reports", (), list[WorkerReport])
 
-    def _place(self, id_: str) -> _Place:
+    def _place(self, id_: str) -> Place:
         for place in self._places:
             if id_ in {place.id, place.name}:
                 return place
-        raise BackendError(f"no worker {id_!r}; `skitter workers list` shows those there are")
+        raise UsageError(f"no worker {id_!r}; `skitter workers list` shows those there are")
 
-    def _status(self, place: _Place, report: WorkerReport | None) -> WorkerStatus:
-        if place.child is None:
-            state = WorkerState.DEAD
-        elif place.leaving or self._stopping:
-            state = WorkerState.DRAINING
-        elif report is None:
-            state = WorkerState.STARTING
-        else:
-            state = WorkerState.WORKING if report.leases else WorkerState.IDLE
-        return WorkerStatus(
-            id=place.id,
-            state=state,
-            pid=place.child.pid if place.child else None,
-            restarts=max(0, place.lives - 1),
-            heard_s=report.heard_s if report else None,
-            done=report.done if report else 0,
-            failed=report.failed if report else 0,
-            leases=report.leases if report else [],
-        )
+
+def _by_name(reports: Sequence[WorkerReport]) -> dict[str, WorkerReport]:
+    return {report.name: report for report in reports}
+
+
+def _next_wait_s(wait_s: float) -> float:
+    return min(wait_s * 2, _MAX_WAIT_S) if wait_s else _FIRST_WAIT_S
 
 
 def _how(code: int) -> str:

@@ -18,7 +18,7 @@ from skitter.errors import (
     StorageFullError,
 )
 
-__all__ = ["FOLDER_FORMAT", "DataFolder", "announced", "control_socket"]
+__all__ = ["FOLDER_FORMAT", "DataFolder", "announced", "control_socket", "frontier_socket"]
 
 #: Version of the layout; a folder with a higher one is refused.
 FOLDER_FORMAT = 1
@@ -43,6 +43,10 @@ class DataFolder:
         self._marker = root / "skitter.json"
         self._lock_path = root / "lock"
         self._lock: int | None = None
+
+    def worker_segments(self, place: str) -> list[Path]:
+        """The segments that the worker of one place has written, in any job."""
+        return sorted(self.segments.glob(f"*/w{place}-*.warc.gz"))
 
     def check(self) -> None:
         """Refuse a folder that is not ours to read."""
@@ -87,6 +91,23 @@ class DataFolder:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         self._lock = descriptor
+
+    def is_held(self) -> bool:
+        """True if a process has taken the folder.
+
+        The pid is looked at first: a try to lock could be in the way of somebody who starts.
+        """
+        try:
+            descriptor = os.open(self._lock_path, os.O_RDONLY)
+        except OSError:
+            return False
+        try:
+            pid = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
+            if not pid or _is_dead(pid):
+                return False
+            return not _try_lock(descriptor)  # somebody else may have got that pid since
+        finally:
+            os.close(descriptor)
 
     def unlock(self) -> None:
         """Let go of the folder."""
@@ -135,6 +156,15 @@ def control_socket(root: Path) -> Path | None:
     try:
         path = Path((root / _ANNOUNCEMENT).read_text().strip())
     except OSError:
+        return None
+    return path if path.is_socket() else None
+
+
+def frontier_socket(root: Path) -> Path | None:
+    """Where a running crawl answers questions about its frontier; None if none does."""
+    try:
+        path = Path((root / _ANNOUNCEMENT).read_text().strip()).with_name("coordinator")
+    except (OSError, ValueError):
         return None
     return path if path.is_socket() else None
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-import structlog
-
 from skitter.fetch.base import FetchResult
-from skitter.models import Lease, Record
+from skitter.log import Log
+from skitter.models import DomainNews, Lease, Record
 
 __all__ = ["Hook", "Hooks"]
 
-_log = structlog.get_logger("skitter.engine")
+_log = Log("skitter.engine")
 
 
 class Hook:
@@ -32,6 +31,9 @@ class Hook:
 
     def held(self, domain: str, wait_s: float, reason: str) -> None:
         """A domain is left alone for so long from now, at least."""
+
+    def domain_changed(self, news: DomainNews) -> None:
+        """A breaker opened or closed, a site blocked us, a rate was lowered."""
 
     def close(self) -> None:
         """The worker is done."""
@@ -72,6 +74,11 @@ class Hooks:
         """See `Hook.held`."""
         for hook in self._hooks:
             _shielded(hook.held, domain, wait_s, reason)
+
+    def domain_changed(self, news: DomainNews) -> None:
+        """See `Hook.domain_changed`."""
+        for hook in self._hooks:
+            _shielded(hook.domain_changed, news)
 
     def close(self) -> None:
         """See `Hook.close`."""

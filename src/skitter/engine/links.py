@@ -7,7 +7,8 @@ from skitter.extract.html import Anchor
 from skitter.extract.links import LinkResolver
 from skitter.models import Link, Request
 from skitter.urls.domain import domain_of_url
-from skitter.urls.fingerprint import fingerprint
+from skitter.urls.fingerprint import fingerprint, session_fingerprint
+from skitter.urls.traps import without_session
 
 __all__ = ["LinkSelector"]
 
@@ -20,8 +21,9 @@ _KNOWN_ENTRIES = 1_000_000
 class LinkSelector:
     """Applies a job's scope and patterns, and leaves out what the frontier has already."""
 
-    def __init__(self, plan: JobPlan) -> None:
+    def __init__(self, plan: JobPlan, *, ignores_sessions: bool = True) -> None:
         self.plan = plan
+        self._ignores_sessions = ignores_sessions
         self.resolver = LinkResolver()
         self._fates: dict[str, int | None] = {}
         self._known: set[int] = set()
@@ -58,7 +60,10 @@ class LinkSelector:
         """The fingerprint of a URL that belongs to the crawl, None for one that does not."""
         if len(self._fates) >= _MEMO_ENTRIES:
             self._fates.clear()
-        fate = fingerprint(url) if self.plan.links.accepts(url) else None
+        fate = None
+        if self.plan.links.accepts(url):
+            free = without_session(url) if self._ignores_sessions else None
+            fate = fingerprint(url) if free is None else session_fingerprint(free)
         self._fates[url] = fate
         return fate
 

@@ -44,6 +44,8 @@ class Run(Struct, frozen=True, kw_only=True, tag="run", tag_field="event"):
     wall_s: float
     #: The name that robots.txt addresses us by.
     agent: str
+    #: Hosts that ask for more are not crawled; None: all are.
+    max_crawl_delay_s: float | None = None
 
 
 class Fetched(
@@ -67,6 +69,9 @@ class Fetched(
     gap_s: float = 0.0
     #: 0: not known.
     concurrency: int = 0
+    #: Where bursts are allowed, instead of a gap: the long-run interval, and how far ahead of it.
+    interval_s: float = 0.0
+    burst_s: float = 0.0
 
 
 class InFlight(
@@ -85,6 +90,9 @@ class InFlight(
     tries: int = 0
     gap_s: float = 0.0
     concurrency: int = 0
+    #: Where bursts are allowed, instead of a gap: the long-run interval, and how far ahead of it.
+    interval_s: float = 0.0
+    burst_s: float = 0.0
 
 
 class RobotsRead(Struct, frozen=True, kw_only=True, tag="robots", tag_field="event"):
@@ -100,7 +108,7 @@ class RobotsRead(Struct, frozen=True, kw_only=True, tag="robots", tag_field="eve
 
 
 class Held(Struct, frozen=True, kw_only=True, tag="hold", tag_field="event"):
-    """From `at` on the domain is to be left alone for `wait_s`."""
+    """From `at` on the domain is to be left alone for `wait_s`; 0 ends all holds there are."""
 
     domain: str
     at: float

@@ -23,10 +23,13 @@ class Pacer:
         self._monotonic = monotonic
         self._gates: dict[str, _Gate] = {}
 
-    def submit(self, domain: str, gap_s: float, send: Send) -> None:
+    def submit(
+        self, domain: str, gap_s: float, send: Send, refuse: Callable[[], None] | None = None
+    ) -> None:
         """Call `send(sent, ended)` when the gap allows, in order per domain.
 
         The sender calls `sent(at)` when the request leaves and `ended()` when it is over.
+        `refuse()` is called instead if the domain is to be left alone before that.
         """
         gate = self._gates.get(domain)
         if gate is None:
@@ -34,7 +37,13 @@ class Pacer:
                 self._forget_idle()
             gate = self._gates[domain] = _Gate(self._monotonic)
         gate.gap_s = gap_s
-        gate.submit(send)
+        gate.submit(send, refuse)
+
+    def refuse(self, domain: str) -> None:
+        """Send nothing of what waits for a domain's gap."""
+        gate = self._gates.get(domain)
+        if gate is not None:
+            gate.refuse()
 
     def clear(self) -> None:
         """Drop whatever waits for its gap."""
@@ -55,13 +64,21 @@ class _Gate:
         self._monotonic = monotonic
         self.gap_s = 0.0
         self._last_sent = float("-inf")
-        self._waiting: deque[Send] = deque()
+        self._waiting: deque[tuple[Send, Callable[[], None] | None]] = deque()
         self._leaving = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    def submit(self, send: Send) -> None:
-        self._waiting.append(send)
+    def submit(self, send: Send, refuse: Callable[[], None] | None) -> None:
+        self._waiting.append((send, refuse))
         self._advance()
+
+    def refuse(self) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for item in waiting:
+            if item[1] is None:
+                self._waiting.append(item)
+            else:
+                item[1]()
 
     def clear(self) -> None:
         self._waiting.clear()
@@ -94,7 +111,7 @@ class _Gate:
                 self._leaving -= 1
                 self._advance()
 
-        self._waiting.popleft()(sent, ended)
+        self._waiting.popleft()[0](sent, ended)
 
     def _timer_rang(self) -> None:
         self._timer = None

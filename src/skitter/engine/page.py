@@ -14,6 +14,8 @@ from skitter.engine.plan import headers_of, sitemap_request
 from skitter.engine.verdicts import Judgement
 from skitter.errors import InvalidURLError
 from skitter.extract import charset, content, html, sitemap
+from skitter.extract.directives import RobotsDirectives, header_directives
+from skitter.extract.gist import gist
 from skitter.extract.links import document_base
 from skitter.fetch.base import FetchResult
 from skitter.models import (
@@ -50,6 +52,8 @@ class Processed(Struct, frozen=True, kw_only=True, gc=False):
     stored: StoredPage
     requests: tuple[Request, ...]
     body: bytes
+    #: The gist of its text, if the lease asked for it.
+    text: int | None = None
 
 
 class _Own(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -76,6 +80,7 @@ class _Content(Struct):
 
     title: str | None = None
     encoding: str | None = None
+    robots: RobotsDirectives = RobotsDirectives()
     links: list[Link] = []
     requests: list[Request] = []
 
@@ -97,7 +102,7 @@ def process(
     declared = headers.get("Content-Type", _NONE)[0]
     read = _Content()
     if judgement.outcome is Outcome.DONE:
-        read = _read(request, result, declared, selector, settings)
+        read = _read(request, result, headers, selector, settings)
     elif judgement.outcome is Outcome.REDIRECTED:
         read.requests = _target(request, headers, selector)
     digest = f"sha256:{hashlib.sha256(body).hexdigest()}" if _has_body(result) else None
@@ -132,14 +137,14 @@ def process(
         parent=request.parent,
         spider=SPIDER,
         encoding=read.encoding,
-        content_type=content.essence(declared) or None,
+        content_type=content.essence(declared) or (content.sniffed_type(body) if body else None),
         length=len(body),
         digest=digest,
         title=read.title,
         links=read.links,
-        request_headers=_sent_headers(plan.headers_for(request.url)),
+        request_headers=_sent_headers(plan.headers_for(request.url), origin_of(request.url)),
         response_headers=headers,
-        attrs=None,
+        attrs=_attrs(read.robots),
         elapsed_ms=own.elapsed_ms,
         truncated=result.truncated,
         error=judgement.error or own.reason,
@@ -155,7 +160,10 @@ def process(
         server_ip=result.server_ip,
         fields=_encode(own),
     )
-    return Processed(record=record, stored=stored, requests=tuple(read.requests), body=body)
+    text = gist(body) if lease.wants_text and read.requests else None
+    return Processed(
+        record=record, stored=stored, requests=tuple(read.requests), body=body, text=text
+    )
 
 
 _NONE: list[str | None] = [None]
@@ -169,29 +177,35 @@ def _has_body(result: FetchResult) -> bool:
 def _read(
     request: Request,
     result: FetchResult,
-    declared: str | None,
+    headers: Headers,
     selector: LinkSelector,
     settings: Settings,
 ) -> _Content:
     body = result.body
+    declared = headers.get("Content-Type", _NONE)[0]
     leads_on = result.status_code is not None and 200 <= result.status_code < 300
     if request.kind is RequestKind.SITEMAP:
-        return _read_sitemap(request, body, selector) if leads_on else _Content()
+        max_bytes = settings.fetch.max_sitemap_bytes
+        return _read_sitemap(request, body, selector, max_bytes) if leads_on else _Content()
+    tags = headers.get("X-Robots-Tag")
+    token = settings.robots.user_agent_token
+    robots = header_directives(tags, token) if tags else RobotsDirectives()
     kind = content.media_type(declared, request.url, body[:_SNIFFED_BYTES])
     if kind is content.Content.OTHER or not body:
-        return _Content()
+        return _Content(robots=robots)
     encoding = charset.detect(body, declared)
     if kind is not content.Content.HTML:
-        return _Content(encoding=encoding)
+        return _Content(encoding=encoding, robots=robots)
     page = html.parse(
         body,
         encoding,
         follow_nofollow=settings.links.follow_nofollow,
         max_links=settings.limits.max_links_per_page,
     )
-    read = _Content(title=page.title, encoding=encoding)
+    robots = RobotsDirectives(page.noindex or robots.noindex, page.nofollow or robots.nofollow)
+    read = _Content(title=page.title, encoding=encoding, robots=robots)
     plan = selector.plan
-    leads_on = leads_on and not (page.nofollow and plan.obeys_robots)
+    leads_on = leads_on and not (robots.nofollow and plan.obeys_robots)
     if leads_on and request.depth < plan.spec.depth:
         base = document_base(request.url, page.base)
         found = selector.resolver.resolve(base, page.anchors)
@@ -199,10 +213,20 @@ def _read(
     return read
 
 
-def _read_sitemap(request: Request, body: bytes, selector: LinkSelector) -> _Content:
+def _attrs(robots: RobotsDirectives) -> dict[str, object] | None:
+    """`noindex` is for whoever publishes the page; we record it and keep the page."""
+    if not (robots.noindex or robots.nofollow):
+        return None
+    return {"robots": [word for word, said in robots._asdict().items() if said]}
+
+
+def _read_sitemap(
+    request: Request, body: bytes, selector: LinkSelector, max_bytes: int
+) -> _Content:
     """Pages of a sitemap enter at depth 0; only links and redirects carry depth."""
-    listing = sitemap.read(body)
-    urls = [url for entry in listing.urls if (url := _absolute(entry.url, request.url))]
+    listing = sitemap.read(body, max_bytes=max_bytes)
+    listed = (href for entry in listing.urls for href in (entry.url, *entry.alternates))
+    urls = dict.fromkeys(url for href in listed if (url := _absolute(href, request.url)))
     wanted = [url for url in urls if selector.plan.links.accepts(url)]
     requests = [
         Request(
@@ -264,9 +288,12 @@ def _title(name: bytes) -> str:
     return name.strip().decode("latin-1").title()
 
 
-@lru_cache(maxsize=64)
-def _sent_headers(lines: tuple[str, ...]) -> Headers:
-    return headers_of(lines)
+@lru_cache(maxsize=1_024)
+def _sent_headers(lines: tuple[str, ...], origin: str) -> Headers:
+    """With the one line that libcurl adds."""
+    headers = headers_of(lines)
+    host = origin.partition("://")[2].rpartition("@")[2]
+    return headers if "Host" in headers else {"Host": [host], **headers}
 
 
 @lru_cache(maxsize=256)

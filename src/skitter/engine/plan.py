@@ -1,5 +1,6 @@
 """A job as a worker needs it: its spec, ready to be applied to thousands of pages."""
 
+from skitter.config.settings import Fetch as FetchSettings
 from skitter.frontier.base import JobInfo
 from skitter.models import Headers, JobSpec, Request, RequestKind
 from skitter.urls.domain import domain_of_url
@@ -12,6 +13,7 @@ __all__ = [
     "LEVEL_COST",
     "JobPlan",
     "headers_of",
+    "max_body_bytes",
     "seed_request",
     "sitemap_of",
     "sitemap_request",
@@ -22,6 +24,8 @@ BASE_PRIORITY = 50
 #: A link's priority is its page's less this.
 LEVEL_COST = 10
 
+#: What libcurl can decode; without this line it would say so itself, unseen by records.
+_ACCEPT_ENCODING = "gzip, deflate, br"
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 #: Sent only to the seeds' own origins.
 _CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
@@ -52,6 +56,7 @@ def _header_lines(spec: JobSpec, user_agent: str) -> tuple[tuple[str, ...], tupl
     lines = {
         "user-agent": f"User-Agent: {spec.user_agent or user_agent}",
         "accept": f"Accept: {_ACCEPT}",
+        "accept-encoding": f"Accept-Encoding: {_ACCEPT_ENCODING}",
     }
     secret: dict[str, str] = {}
     for name, value in spec.headers:
@@ -70,6 +75,13 @@ def headers_of(lines: tuple[str, ...]) -> Headers:
         name, _, value = line.partition(": ")
         headers.setdefault(name.title(), []).append(value)
     return headers
+
+
+def max_body_bytes(request: Request, settings: FetchSettings) -> int:
+    """Decoded bytes that are kept of a response."""
+    if request.kind is RequestKind.SITEMAP:
+        return settings.max_sitemap_bytes
+    return settings.max_body_bytes
 
 
 def seed_request(url: str) -> Request:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skitter.clock import Clock
 from skitter.config.settings import Robots as RobotsSettings
@@ -54,6 +55,8 @@ class RobotsAnswer(Struct, frozen=True, kw_only=True):
     rules: RobotsRules | None = None
     problem: str = ""
     forbidden: bool = False
+    #: Its crawl-delay is longer than is accepted.
+    too_slow: bool = False
     expires_at: float = 0.0
 
 
@@ -64,8 +67,8 @@ class SharedRobots(Protocol):
         """A fresh copy, waited for if somebody is fetching it; None: fetch it, then publish."""
         ...
 
-    async def publish_robots(self, origin: str, copy: RobotsCopy) -> None:
-        """Here is what was asked for."""
+    async def publish_robots(self, origin: str, copy: RobotsCopy) -> RobotsCopy:
+        """Here is what was asked for. Returns the copy in force: an older one beats a problem."""
         ...
 
 
@@ -101,11 +104,11 @@ class RobotsCache:
         """The origin's robots.txt: somebody else's copy, or fetched, with its own retries."""
         if self._shared is None:
             return self._remember(origin, await self._obtain(origin, headers_for))
-        copy = await self._shared.robots(self._worker, origin)
+        copy, own = await self._shared.robots(self._worker, origin), None
         if copy is None:
-            copy = await self._obtain(origin, headers_for)
-            await self._shared.publish_robots(origin, copy)
-        else:
+            own = await self._obtain(origin, headers_for)
+            copy = await self._shared.publish_robots(origin, own)
+        if own is None or own.status_code != copy.status_code:
             self._hooks.robots_read(origin, copy.as_result())
         return self._remember(origin, copy)
 
@@ -132,12 +135,17 @@ class RobotsCache:
             rules=rules,
             problem=copy.problem,
             forbidden=copy.forbidden,
+            too_slow=rules is not None and self._is_too_slow(rules),
             expires_at=self._clock.monotonic() + copy.fresh_s,
         )
         while len(self._answers) >= _MAX_ORIGINS:
             del self._answers[next(iter(self._answers))]
         self._answers[origin] = answer
         return answer
+
+    def _is_too_slow(self, rules: RobotsRules) -> bool:
+        limit_s = self._settings.max_crawl_delay_s
+        return limit_s is not None and (rules.crawl_delay_s or 0.0) > limit_s
 
     async def _fetch(self, origin: str, headers_for: HeadersFor) -> FetchResult:
         url = f"{origin}/robots.txt"
@@ -163,7 +171,7 @@ class RobotsCache:
         )
         result = await fetch_once(self._fetcher, fetch)
         self._hooks.robots_fetched(url, result)
-        return result
+        return replace(result, body=_whole_lines(result.body)) if result.truncated else result
 
     def _copy(self, result: FetchResult) -> RobotsCopy:
         status = result.status_code
@@ -175,6 +183,11 @@ class RobotsCache:
             forbidden=result.forbidden,
             fresh_s=self._settings.error_ttl_s,
         )
+
+
+def _whole_lines(body: bytes) -> bytes:
+    """The last line of a file that was cut may forbid more than it was meant to."""
+    return body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
 
 
 def _location(result: FetchResult) -> str:

@@ -1,9 +1,11 @@
 """Running a job with one worker inside this process; see `fleet` for many processes."""
 
 import asyncio
+from pathlib import Path
 from typing import Protocol
 
 from skitter.engine.crawl import is_finished
+from skitter.engine.desk import DomainDesk, open_desk
 from skitter.engine.progress import Progress, Snapshot
 from skitter.engine.worker import Worker
 from skitter.frontier.base import Frontier
@@ -33,8 +35,18 @@ class Run(Protocol):
 class SoloRun:
     """One worker, and the frontier, in this process."""
 
-    def __init__(self, job: str, *, frontier: Frontier, worker: Worker, progress: Progress) -> None:
+    def __init__(
+        self,
+        job: str,
+        *,
+        frontier: Frontier,
+        worker: Worker,
+        progress: Progress,
+        socket: Path | None = None,
+    ) -> None:
         self._job = job
+        #: Where `skitter domains` reaches it.
+        self._socket = socket
         self._frontier = frontier
         self._worker = worker
         self._progress = progress
@@ -44,7 +56,8 @@ class SoloRun:
 
     async def run(self) -> None:
         """See `Run.run`."""
-        async with asyncio.TaskGroup() as group:
+        desk = DomainDesk(self._frontier, self._worker.wake)
+        async with open_desk(desk, self._socket), asyncio.TaskGroup() as group:
             watch = group.create_task(self._watch())
             await self._worker.run()
             watch.cancel()

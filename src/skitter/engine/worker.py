@@ -5,11 +5,11 @@ asks for more, so a domain that asked us to wait is never leased in between.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from math import inf
-
-import structlog
+from typing import Any
 
 from skitter.clock import Clock
 from skitter.config.settings import Settings
@@ -17,17 +17,19 @@ from skitter.engine.commit import Committer
 from skitter.engine.errands import Errands
 from skitter.engine.hooks import Hooks
 from skitter.engine.plan import JobPlan
+from skitter.engine.pulse import Pulse
 from skitter.engine.robots import RobotsCache
 from skitter.engine.writer import Result, Writer
 from skitter.fetch.base import Fetcher
 from skitter.frontier.base import Frontier
-from skitter.models import Verdict
+from skitter.log import Log
+from skitter.models import RELEASED, DomainNews, Transfer, Verdict
 from skitter.rpc import Channel
 from skitter.store.base import Store
 
 __all__ = ["Worker"]
 
-_log = structlog.get_logger("skitter.engine")
+_log = Log("skitter.engine")
 
 #: New leases are asked for when this part of a worker's places is free.
 _ASK_SHARE = 4
@@ -51,7 +53,8 @@ class Worker:
         settings: Settings,
         hooks: Hooks,
         keeps_body: bool = False,
-        max_silence_s: float | None = None,
+        pulse: Pulse,
+        coordinator: Channel | None = None,
     ) -> None:
         self.name = name
         self._frontier = frontier
@@ -59,8 +62,10 @@ class Worker:
         self._clock = clock
         self._settings = settings
         self._hooks = hooks
-        #: Without a heartbeat that reached the frontier for this long, leases may be lost.
-        self._max_silence_s = max_silence_s
+        self._pulse = pulse
+        #: Whom we may be cut off from, and who sets the pulse; None: the frontier is in here.
+        self._coordinator = coordinator
+        self._beat_now = asyncio.Event()
         self._heard_at = clock.monotonic()
         self._errands = Errands(
             frontier=frontier,
@@ -78,8 +83,10 @@ class Worker:
             store=store,
             keeps_body=keeps_body,
             interval_s=settings.store.sync_interval_s,
+            settle=self._report,
             written=self._on_written,
         )
+        self._reporting = asyncio.Lock()
         self._wake = asyncio.Event()
         self._draining = False
         #: Something must reach the frontier, or be had from it, at once.
@@ -113,9 +120,11 @@ class Worker:
 
         Transfers that ended while nobody listened are reported again, as of now.
         """
+        await self._take_pulse(channel.ask_now)
         tokens = list(self._errands.leases)
         await channel.ask_now("retain", (self.name, tokens), int)
-        ended = {token: 0.0 for token in tokens if token not in self._errands.in_flight}
+        in_flight = self._errands.in_flight
+        ended = {token: Transfer(age_s=0.0) for token in tokens if token not in in_flight}
         await channel.ask_now("fetched", (self.name, ended), object)
 
     async def run(self) -> None:
@@ -145,6 +154,7 @@ class Worker:
                 self._urgent = False
                 await self._report()
                 wait_s = await self._take_leases()
+                await self._errands.find_places(partial(self._frontier.reserve, self.name))
                 ask_at = inf if wait_s is None else self._clock.monotonic() + wait_s
             left_s = None if ask_at == inf else max(0.0, ask_at - self._clock.monotonic())
             with suppress(TimeoutError):
@@ -161,16 +171,18 @@ class Worker:
 
     async def _report(self) -> None:
         """Tell the frontier what was learnt, in the order that keeps promises."""
-        news = self._errands.take_news()
-        for hold in news.holds:
-            asked_at = self._clock.monotonic()
-            wait_s = await self._frontier.hold(hold.domain, hold.retry_after_s, hold.reason)
-            passed_s = self._clock.monotonic() - asked_at
-            self._hooks.held(hold.domain, wait_s - passed_s, hold.reason)
-        for domain in news.ignored_delays:
-            await self._frontier.set_crawl_delay(domain, None)
-        if news.fetched:
-            await self._frontier.fetched(self.name, news.fetched)
+        async with self._reporting:
+            news = self._errands.take_news()
+            for hold in news.holds:
+                asked_at = self._clock.monotonic()
+                wait_s = await self._frontier.hold(hold.domain, hold.retry_after_s, hold.reason)
+                wait_s -= self._clock.monotonic() - asked_at
+                self._errands.rest(hold.domain, wait_s)
+                self._hooks.held(hold.domain, wait_s, hold.reason)
+            for domain in news.ignored_delays:
+                await self._frontier.set_crawl_delay(domain, None)
+            if news.fetched:
+                await self._frontier.fetched(self.name, news.fetched)
 
     async def _take_leases(self) -> float | None:
         """Lease what there is room for; returns how long to wait before asking again."""
@@ -178,13 +190,31 @@ class Worker:
         if self._draining or room <= 0 or self._writer.is_full:
             self._writer.pace(starved=self._draining, idle=not self.in_flight)
             return None
+        asked_at = self._clock.monotonic()
         grant = await self._frontier.lease(self.name, room)
+        for news in grant.news:
+            self._hear(news, self._clock.monotonic() - asked_at)
         for lease in grant.leases:
             if not self._errands.knows(lease):
                 await self._learn_job(lease.job)
             self._errands.begin(lease)
         self._writer.pace(starved=len(grant.leases) < room, idle=not self.in_flight)
         return grant.next_due_s
+
+    def _hear(self, news: DomainNews, passed_s: float) -> None:
+        """Something changed about a domain we ask, at most so long ago."""
+        _log.info(
+            f"domain.{news.event}",
+            domain=news.domain,
+            wait_s=round(news.wait_s, 3),
+            reason=news.reason,
+        )
+        self._hooks.domain_changed(news)
+        wait_s = max(0.0, news.wait_s - passed_s)
+        if wait_s:
+            self._errands.rest(news.domain, wait_s)
+        if wait_s or news.event == RELEASED:
+            self._hooks.held(news.domain, wait_s, news.reason or news.event)
 
     async def _learn_job(self, job: str) -> None:
         info = await self._frontier.info(job)
@@ -202,9 +232,25 @@ class Worker:
 
     # Being heard
 
+    def beat(self) -> None:
+        """Let the coordinator hear us now, and hear from it how often it wants to."""
+        self._beat_now.set()
+
+    async def _take_pulse(
+        self, ask: Callable[[str, tuple[Any, ...], type[Pulse]], Awaitable[Pulse]]
+    ) -> None:
+        """Go by what the coordinator says, and say so: only then does it count on it."""
+        told = None
+        while told != self._pulse:
+            self._pulse = told or self._pulse
+            told = await ask("pulse", (self.name, self._pulse.timeout_s), Pulse)
+
     async def _beat(self) -> None:
         while True:
+            self._beat_now.clear()
             self._let_go_if_cut_off()
+            if self._coordinator is not None:
+                await self._take_pulse(self._coordinator.call)
             sent_at = self._clock.monotonic()
             await self._frontier.extend(self.name)
             self._heard_at = sent_at
@@ -212,7 +258,9 @@ class Worker:
                 # The heartbeat renewed leases that nobody works on any more.
                 self._errands.gave_up = False
                 await self._frontier.retain(self.name, list(self._errands.leases))
-            await asyncio.sleep(self._settings.frontier.heartbeat_s)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._pulse.heartbeat_s):
+                    await self._beat_now.wait()
 
     async def _listen(self) -> None:
         """Let go of everything once the frontier may have given it to others."""
@@ -222,12 +270,13 @@ class Worker:
 
     def _let_go_if_cut_off(self) -> None:
         if self._is_cut_off() and self.in_flight:
-            _log.warning("worker.cut_off", worker=self.name, dropped=self.in_flight)
+            dropped = self.in_flight
             self._errands.gave_up = True
             self._errands.give_up()
             self._wake.set()
+            _log.warning("worker.cut_off", worker=self.name, dropped=dropped)
 
     def _is_cut_off(self) -> bool:
-        if self._max_silence_s is None:
+        if self._coordinator is None:
             return False
-        return self._clock.monotonic() - self._heard_at > self._max_silence_s
+        return self._clock.monotonic() - self._heard_at > self._pulse.max_silence_s

@@ -6,7 +6,7 @@ leased again.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -48,6 +48,7 @@ class Writer:
         store: Store,
         keeps_body: bool,
         interval_s: float,
+        settle: Callable[[], Awaitable[None]],
         written: Callable[[Sequence[Result], Sequence[Verdict]], None],
     ) -> None:
         self._worker = worker
@@ -56,6 +57,9 @@ class Writer:
         #: Whether output files want bodies; they are dear to carry around.
         self._keeps_body = keeps_body
         self._longest_s = self._interval_s = interval_s
+        #: Ends when the frontier knows how the transfers of all results went. A completed lease
+        #: frees its domain: before that, the next request could come too soon.
+        self._settle = settle
         self._written = written
         self._waiting: list[Result] = []
         self._waiting_bytes = 0
@@ -128,6 +132,7 @@ class Writer:
             )
             for result, location in zip(group, locations, strict=True)
         ]
+        await self._settle()
         verdicts = await self._committer.commit(self._worker, finished)
         self._written(group, verdicts)
 

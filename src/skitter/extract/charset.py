@@ -9,7 +9,7 @@ import codecs
 import re
 from functools import lru_cache
 
-from charset_normalizer import from_bytes
+from chardetng_py import EncodingDetector
 
 from skitter.extract.labels import CODECS, canonical_name
 
@@ -36,16 +36,10 @@ _MARKUP = re.compile(
 )
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 
-#: Guessed in this order, with Python's names. More candidates make more mistakes: the charsets of
-#: Latin scripts differ in a few letters, so all but one wait until the others are refuted.
-_GUESSES = (
-    ["cp1252", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874", "gb18030", "big5hkscs",
-     "cp949"],
-    ["cp1250", "cp1254", "cp1257"],
-)  # fmt: skip
-_KANA = re.compile("[\u3041-\u30fe]")
-#: Japanese text is half kana; what other scripts look like when read as Japanese has next to none.
-_JAPANESE_SHARE = 0.2
+#: What the detector calls by another name than records do; both are decoded alike.
+_SAME = {"cp874": "windows-874", "gb18030": "gbk"}
+#: The letters in which KOI8-U differs from KOI8-R: Ukrainian ones.
+_KOI8_U = re.compile(rb"[\xa4\xa6\xa7\xad\xb4\xb6\xb7\xbd]")
 
 
 def detect(body: bytes, content_type: str | None = None) -> str:
@@ -98,24 +92,12 @@ def _of_bytes(body: bytes) -> str:
 
 
 def _guess(sample: bytes) -> str | None:
-    for name in ("shift_jis", "euc-jp"):
-        if _share_of_kana(sample, CODECS[name]) > _JAPANESE_SHARE:
-            return name
-    for candidates in _GUESSES:
-        best = from_bytes(sample, cp_isolation=candidates).best()
-        if best is not None:
-            return next((name for name, codec in CODECS.items() if codec == best.encoding), None)
-    return None
-
-
-def _share_of_kana(sample: bytes, codec: str) -> float:
-    try:
-        # Incremental: the sample may end inside a character.
-        text = codecs.getincrementaldecoder(codec)("strict").decode(sample)
-    except UnicodeDecodeError:
-        return 0.0
-    beyond_ascii = sum(not char.isascii() for char in text)
-    return len(_KANA.findall(text)) / max(1, beyond_ascii)
+    detector = EncodingDetector()
+    detector.feed(sample, last=True)
+    name = detector.guess(tld=None, allow_utf8=False).lower()
+    if name == "koi8-u" and not _KOI8_U.search(sample):
+        return "koi8-r"
+    return canonical_name(_SAME.get(name, name))
 
 
 def _is_utf8(body: bytes) -> bool:

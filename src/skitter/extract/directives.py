@@ -1,9 +1,10 @@
-"""What a page's `meta` elements ask of its reader."""
+"""What a page's `meta` elements and its `X-Robots-Tag` header ask of its reader."""
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["RobotsDirectives", "refresh_url", "robots_directives"]
+__all__ = ["RobotsDirectives", "header_directives", "refresh_url", "robots_directives"]
 
 
 class RobotsDirectives(NamedTuple):
@@ -13,11 +14,36 @@ class RobotsDirectives(NamedTuple):
     nofollow: bool = False
 
 
+_WORD_END = re.compile(r"[,;\s]+")
+#: Directives with a value: what stands before their colon is no crawler's name.
+_VALUED = frozenset(
+    ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+)  # fmt: skip
+
+
 def robots_directives(content: str) -> RobotsDirectives:
     """Reads the content of a robots `meta`; unknown words are ignored."""
-    words = {word.strip() for word in content.lower().split(",")}
+    words = _WORD_END.split(content.lower())
     none = "none" in words
     return RobotsDirectives(none or "noindex" in words, none or "nofollow" in words)
+
+
+def header_directives(values: Iterable[str], token: str) -> RobotsDirectives:
+    """Reads every `X-Robots-Tag`: what is said to all and to `token`, the strictest of it.
+
+    A crawler's name holds for what follows it in the same header: `a: noindex, b: nofollow`.
+    """
+    noindex = nofollow = False
+    for value in values:
+        for_us = True
+        for part in value.lower().split(","):
+            name, colon, rest = part.partition(":")
+            if colon and name.strip() not in _VALUED:
+                for_us, part = name.strip() == token.lower(), rest  # noqa: PLW2901 - the rest
+            if for_us:
+                found = robots_directives(part)
+                noindex, nofollow = noindex or found.noindex, nofollow or found.nofollow
+    return RobotsDirectives(noindex, nofollow)
 
 
 # HTML standard, "shared declarative refresh steps": a time, a separator, perhaps `url=`.

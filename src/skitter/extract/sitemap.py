@@ -6,6 +6,8 @@ Broken input yields what was read before the break.
 """
 
 import zlib
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from xml.parsers import expat
 
 from msgspec import Struct
@@ -33,6 +35,8 @@ class SitemapEntry(Struct, frozen=True, kw_only=True):
 
     url: str
     lastmod: str | None = None
+    #: The page in other languages (`xhtml:link hreflang`); each counts as a URL.
+    alternates: tuple[str, ...] = ()
 
 
 class Sitemap(Struct, frozen=True, kw_only=True):
@@ -47,18 +51,21 @@ class Sitemap(Struct, frozen=True, kw_only=True):
 
 def read(body: bytes, max_urls: int = MAX_URLS, max_bytes: int = MAX_BYTES) -> Sitemap:
     """Reads a sitemap, an index of sitemaps, a feed or a list of URLs, gzipped or not."""
-    truncated = False
-    if body.startswith(_GZIP_MAGIC):
-        body, truncated = _gunzip(body, max_bytes)
-    if len(body) > max_bytes:
-        body, truncated = body[:max_bytes], True
     listing = _Listing(max_urls)
-    if body[:1_024].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<") or _is_utf16(body):
-        truncated = not _read_xml(body, listing) or truncated
+    unpacked = _Unpacked(body, max_bytes)
+    pieces = iter(unpacked)
+    first = next(pieces, b"")
+    is_whole = True
+    if first[:1_024].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<") or _is_utf16(first):
+        if first[:1].isspace():
+            first = first.lstrip()  # XML is strict about what comes before its declaration
+        is_whole = _read_xml(chain([first], pieces), listing)
     else:
-        _read_lines(body, listing)
+        _read_lines(b"".join([first, *pieces]), listing)
     return Sitemap(
-        urls=listing.urls, sitemaps=listing.sitemaps, truncated=truncated or listing.is_full
+        urls=listing.urls,
+        sitemaps=listing.sitemaps,
+        truncated=unpacked.is_cut or not is_whole or listing.is_full,
     )
 
 
@@ -66,23 +73,52 @@ def _is_utf16(body: bytes) -> bool:
     return body.startswith((b"\xfe\xff", b"\xff\xfe", b"\x00<", b"<\x00"))
 
 
-def _gunzip(body: bytes, max_bytes: int) -> tuple[bytes, bool]:
-    """The decompressed bytes, at most one more than `max_bytes`, and whether some are missing."""
-    parts: list[bytes] = []
-    room = max_bytes + 1
-    while body and room > 0:
-        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        try:
-            part = member.decompress(body, room)
-        except zlib.error:
-            return b"".join(parts), True
-        parts.append(part)
-        room -= len(part)
-        if not member.eof:
-            return b"".join(parts), True
-        # Another member may follow, or padding, which is no error.
-        body = member.unused_data if member.unused_data.startswith(_GZIP_MAGIC) else b""
-    return b"".join(parts), bool(body)
+class _Unpacked:
+    """The bytes of a body in pieces, gunzipped if need be, no more of them than `max_bytes`.
+
+    `is_cut`, once they were all taken: there were more, or the gzip is broken.
+    """
+
+    def __init__(self, body: bytes, max_bytes: int) -> None:
+        self.is_cut = False
+        self._body = body
+        self._max_bytes = max_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        room = self._max_bytes
+        pieces = self._gunzipped() if self._body.startswith(_GZIP_MAGIC) else self._plain()
+        for piece in pieces:
+            yield piece[:room]
+            room -= len(piece)
+            if room < 0:
+                self.is_cut = True
+                return
+
+    def _plain(self) -> Iterator[bytes]:
+        for start in range(0, len(self._body), _CHUNK_BYTES):
+            yield self._body[start : start + _CHUNK_BYTES]
+
+    def _gunzipped(self) -> Iterator[bytes]:
+        body, position = self._body, 0
+        # One member after the other; what follows the last may be padding, which is no error.
+        while body.startswith(_GZIP_MAGIC, position):
+            member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            while not member.eof:
+                packed = member.unconsumed_tail
+                if not packed:
+                    packed = body[position : position + _CHUNK_BYTES]
+                    position += len(packed)
+                try:
+                    piece = member.decompress(packed, _CHUNK_BYTES)
+                except zlib.error:
+                    self.is_cut = True
+                    return
+                if piece:
+                    yield piece
+                elif not packed:
+                    self.is_cut = True
+                    return
+            position -= len(member.unused_data)
 
 
 class _Listing:
@@ -93,17 +129,31 @@ class _Listing:
         self.sitemaps: list[str] = []
         self.is_full = False
         self._max_urls = max_urls
+        self._count = 0
 
-    def add(self, url: str, lastmod: str | None = None, *, is_sitemap: bool = False) -> None:
+    def add(self, url: str, lastmod: str = "", alternates: Iterable[str] = ()) -> None:
         url = url.strip()
-        if not url or len(url) > MAX_URL_CHARS:
+        if not _is_usable(url) or not self._has_room():
             return
-        if len(self.urls) + len(self.sitemaps) >= self._max_urls:
-            self.is_full = True
-        elif is_sitemap:
+        others = [other for other in map(str.strip, alternates) if _is_usable(other)]
+        others = [other for other in others if other != url and self._has_room()]
+        entry = SitemapEntry(url=url, lastmod=lastmod.strip() or None, alternates=tuple(others))
+        self.urls.append(entry)
+
+    def add_sitemap(self, url: str) -> None:
+        url = url.strip()
+        if _is_usable(url) and self._has_room():
             self.sitemaps.append(url)
-        else:
-            self.urls.append(SitemapEntry(url=url, lastmod=(lastmod or "").strip() or None))
+
+    def _has_room(self) -> bool:
+        """Takes a place; `is_full` if there was none."""
+        self.is_full = self._count >= self._max_urls
+        self._count += not self.is_full
+        return not self.is_full
+
+
+def _is_usable(url: str) -> bool:
+    return 0 < len(url) <= MAX_URL_CHARS
 
 
 def _read_lines(body: bytes, listing: _Listing) -> None:
@@ -119,14 +169,16 @@ class _StopReadingError(Exception):
     """Raised in a handler: expat has no other way out."""
 
 
-def _read_xml(body: bytes, listing: _Listing) -> bool:
+def _read_xml(pieces: Iterable[bytes], listing: _Listing) -> bool:
     """Whether the document was read to its end and was well-formed."""
     parser = _XmlReader(listing).parser
+    fed_bytes = 0
     try:
-        for start in range(0, len(body), _CHUNK_BYTES):
-            parser.Parse(body[start : start + _CHUNK_BYTES], False)  # noqa: FBT003 - positional only
-            if start - parser.CurrentByteIndex > _MAX_TOKEN_BYTES:
+        for piece in pieces:
+            parser.Parse(piece, False)  # noqa: FBT003 - positional only
+            if fed_bytes - parser.CurrentByteIndex > _MAX_TOKEN_BYTES:
                 return False
+            fed_bytes += len(piece)
         parser.Parse(b"", True)  # noqa: FBT003 - positional only
     except (_StopReadingError, expat.ExpatError, ValueError, LookupError):
         # The last two: an encoding Python does not know, or one expat cannot use.
@@ -137,6 +189,8 @@ def _read_xml(body: bytes, listing: _Listing) -> bool:
 #: The elements that hold one entry -> whether it is another sitemap.
 _ENTRIES = {"url": False, "sitemap": True, "item": False, "entry": False}
 _LOCATIONS = frozenset(("loc", "link"))
+#: RSS: an entry without a link may have an id that is one.
+_PERMANENT = "guid"
 #: Prefixes whose `loc` and `link` are no pages: pictures, videos, translations.
 _EXTENSIONS = ("image:", "video:", "news:", "media:", "xhtml:")
 _DATES = frozenset(("lastmod", "pubdate", "updated"))
@@ -163,7 +217,9 @@ class _XmlReader:
         self._collected: list[str] | None = None
         self._collected_chars = 0
         self._url = ""
+        self._permanent = ""
         self._lastmod = ""
+        self._alternates: list[str] = []
 
     def _refuse(self, *_declaration: object) -> None:
         raise _StopReadingError
@@ -183,15 +239,23 @@ class _XmlReader:
         if self._entry is None:
             if name in _ENTRIES:
                 self._entry, self._entry_depth = name, self._depth
-                self._url = self._lastmod = ""
-        elif self._depth == self._entry_depth + 1 and not tag.lower().startswith(_EXTENSIONS):
-            self._start_field(name, attributes)
+                self._url = self._permanent = self._lastmod = ""
+                self._alternates = []
+        elif self._depth == self._entry_depth + 1:
+            if self._entry == "url" and name == "link":
+                self._start_alternate(attributes)
+            elif not tag.lower().startswith(_EXTENSIONS):
+                self._start_field(name, attributes)
+
+    def _start_alternate(self, attributes: dict[str, str]) -> None:
+        if attributes.get("rel") == "alternate" and "href" in attributes:
+            self._alternates.append(attributes["href"])
 
     def _start_field(self, name: str, attributes: dict[str, str]) -> None:
         if name == "link" and "href" in attributes:
             if attributes.get("rel", "alternate") == "alternate":
                 self._url = self._url or attributes["href"]
-        elif name in _LOCATIONS or name in _DATES:
+        elif name in _LOCATIONS or name in _DATES or _is_permanent(name, attributes):
             self._collected, self._collected_chars = [], 0
 
     def _text(self, text: str) -> None:
@@ -205,11 +269,20 @@ class _XmlReader:
             text, self._collected = "".join(self._collected).strip(), None
             if name in _LOCATIONS:
                 self._url = self._url or text
+            elif name == _PERMANENT:
+                self._permanent = text
             else:
                 self._lastmod = self._lastmod or text
         elif self._entry is not None and self._depth == self._entry_depth:
-            self._listing.add(self._url, self._lastmod, is_sitemap=_ENTRIES[self._entry])
+            if _ENTRIES[self._entry]:
+                self._listing.add_sitemap(self._url)
+            else:
+                self._listing.add(self._url or self._permanent, self._lastmod, self._alternates)
             self._entry = None
             if self._listing.is_full:
                 raise _StopReadingError
         self._depth -= 1
+
+
+def _is_permanent(name: str, attributes: dict[str, str]) -> bool:
+    return name == _PERMANENT and attributes.get("isPermaLink", "true").lower() == "true"

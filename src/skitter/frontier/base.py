@@ -16,8 +16,21 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from skitter.models import Completion, Grant, JobCounts, JobSpec, JobState, Lease, Request, Verdict
+from skitter.models import (
+    Completion,
+    DropReason,
+    Grant,
+    JobCounts,
+    JobSpec,
+    JobState,
+    Lease,
+    Request,
+    Transfer,
+    Verdict,
+)
+from skitter.politeness.breaker import BreakerState
 from skitter.politeness.rates import Rate
 
 __all__ = ["AddResult", "DomainInfo", "Frontier", "JobInfo"]
@@ -45,6 +58,20 @@ class JobInfo(Struct, frozen=True, kw_only=True):
     max_pages: int | None
     created_s: float
 
+    @property
+    def told(self) -> JobCounts:
+        """The counts as people are told them: what --max-pages left of a finished job is dropped.
+
+        In the frontier it stays queued, so that a raised limit goes on from there.
+        """
+        counts = self.counts
+        if self.state is not JobState.FINISHED or not counts.queued:
+            return counts
+        left = counts.dropped.get(DropReason.MAX_PAGES, 0) + counts.queued
+        return replace(
+            counts, dropped={**counts.dropped, DropReason.MAX_PAGES.value: left}, queued=0
+        )
+
 
 class DomainInfo(Struct, frozen=True, kw_only=True):
     """A domain's queue and manners, for people to look at."""
@@ -59,6 +86,23 @@ class DomainInfo(Struct, frozen=True, kw_only=True):
     blocked: bool
     #: True: the rate is what robots.txt asks for.
     crawl_delay: bool = False
+    crawl_delay_s: float | None = None
+    #: What is configured, and what was set for this domain alone; `rate` is what is kept now.
+    law: Rate = Rate()
+    own_rate: Rate | None = None
+    hold_step: int = 0
+    breaker: BreakerState = BreakerState.CLOSED
+    #: Failures since the last success.
+    failures: int = 0
+    #: So many times gentler than `law`: because its server is slow, because it limited us.
+    slowed: float = 1.0
+    lowered: float = 1.0
+    #: How often it has blocked us.
+    identity: int = 0
+    #: It failed for so long that what waits for it fails at once.
+    given_up: bool = False
+    #: Where its last transfer went.
+    server_ip: str | None = None
 
 
 class Frontier(Protocol):
@@ -82,11 +126,21 @@ class Frontier(Protocol):
         """
         ...
 
-    async def fetched(self, worker: str, ages_s: Mapping[int, float | None]) -> None:
+    async def reserve(self, worker: str, servers: Mapping[int, str]) -> dict[int, float]:
+        """Take places on servers for leases: token -> the server_ip its name has.
+
+        Needed where the lease does not name that address itself; later leases of the domain
+        will, as long as it stays there. Returns the tokens that get
+        no place and the seconds after which to try again: such a lease goes back as `refused`.
+        """
+        ...
+
+    async def fetched(self, worker: str, transfers: Mapping[int, Transfer]) -> None:
         """Free the domain slots of these tokens: their transfers have ended.
 
-        The value says how many seconds ago the request was sent, None that it never was
-        (its share of the rate is given back).
+        The share of the rate of a request that never left is given back. What the transfers
+        say about their sites may open breakers, slow or rest domains; the worker hears of that
+        with its next grant.
         """
         ...
 
@@ -98,6 +152,10 @@ class Frontier(Protocol):
         """Heartbeat: the worker's leases hold for another lease time from now."""
         ...
 
+    async def set_lease(self, lease_s: float) -> None:
+        """How long leases hold from each worker's next heartbeat on."""
+        ...
+
     async def reap(self, worker: str | None = None) -> int:
         """Requeue, with a boost, the leases past their deadline, or all of a dead worker's."""
         ...
@@ -106,6 +164,13 @@ class Frontier(Protocol):
         """Leave a domain alone: as long as it said, else by the back-off ladder.
 
         The latest end wins. Returns the seconds the domain now waits.
+        """
+        ...
+
+    async def rest(self, domain: str, wait_s: float, reason: str) -> None:
+        """Leave a domain alone for so long from now by a person's word; 0 ends any hold.
+
+        No step of the ladder, and no end of a hold is later than this one.
         """
         ...
 
@@ -143,6 +208,10 @@ class Frontier(Protocol):
 
     async def jobs(self) -> list[JobInfo]:
         """Every job, oldest first."""
+        ...
+
+    async def domain(self, name: str) -> DomainInfo | None:
+        """One domain, or None if no request of it was ever accepted."""
         ...
 
     async def backlog(self, limit: int = 100) -> list[DomainInfo]:

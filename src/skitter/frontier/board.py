@@ -7,14 +7,17 @@ Everything here can be rebuilt from the storage; nothing here does I/O except th
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
-from itertools import count
+from itertools import chain, count
 
 from skitter.frontier import policy
+from skitter.frontier.budgets import Budgets
 from skitter.frontier.ledger import HeldLease, Job
 from skitter.frontier.policy import DomainState, Entry, JobQueue, Schedule, Share
+from skitter.frontier.servers import Servers
 
 __all__ = ["Board"]
 
+Taken = tuple[Entry, DomainState, Share | None]
 #: The domain, the job, its queue there, and how many entries at most.
 Refill = Callable[[DomainState, Job, JobQueue, int], Iterable[Entry]]
 
@@ -26,10 +29,12 @@ class Board:
     one keeps no more than its share, which may be none; storage gives them back one by one.
     """
 
-    def __init__(self, refill: Refill) -> None:
+    def __init__(self, refill: Refill, servers: Servers, budgets: Budgets | None = None) -> None:
         self.jobs: dict[int, Job] = {}
         self.domains: dict[str, DomainState] = {}
         self.held: dict[int, HeldLease] = {}
+        self.servers = servers
+        self.budgets = budgets or Budgets()
         self._schedule = Schedule()
         self._delayed: list[tuple[float, int, Entry, DomainState]] = []
         self._order = count(1)
@@ -59,8 +64,12 @@ class Board:
         entry.delayed = True
         heapq.heappush(self._delayed, (until, next(self._order), entry, domain))
 
-    def take(self, now: float, worker: str) -> tuple[Entry, DomainState, Share] | None:
-        """The next entry for a worker, its domain's slot and rate spent; None: nothing is due."""
+    def take(self, now: float, worker: str) -> Taken | None:
+        """The next entry for a worker, its domain's slot and rate spent; None: nothing is due.
+
+        Without a share nothing was spent: its domain is dead, or `Entry.drop` says why it is not
+        to be fetched.
+        """
         self._wake_delayed(now)
         of_others: deque[DomainState] = deque()
         try:
@@ -69,12 +78,18 @@ class Board:
             for domain in of_others:
                 self.list(domain)
 
-    def _take(
-        self, now: float, worker: str, of_others: deque[DomainState]
-    ) -> tuple[Entry, DomainState, Share] | None:
+    def _take(self, now: float, worker: str, of_others: deque[DomainState]) -> Taken | None:
         while (domain := self._schedule.pop_due(now)) is not None:
-            if not domain.may_go_to(worker):
+            dead = False
+            if domain.health is not None and domain.health.dead_until:
+                dead = domain.health.is_dead(now)
+                if not dead:
+                    self.list(domain)
+                    continue
+            if not dead and not domain.may_go_to(worker):
                 of_others.append(domain)
+                continue
+            if not dead and domain.server_ip is not None and self._waits(domain, now):
                 continue
             queue = self._next_queue(domain)
             if queue is None:
@@ -83,11 +98,28 @@ class Board:
             self._in_memory -= not entry.delayed
             if not queue:
                 self._forget(domain, entry.job)
-            share = domain.grant(now, worker)
+            fetch = not dead and self.budgets.admit(entry, domain.id)
+            share = self._spend(domain, now, worker) if fetch else None
             self.jobs[entry.job].leased += 1
             self.list(domain)
             return entry, domain, share
         return None
+
+    def _waits(self, domain: DomainState, now: float) -> bool:
+        """True: its server has no place for it, and it comes back when there is one."""
+        server_ip = domain.server_ip or ""
+        if self.servers.is_full(server_ip):
+            self.servers.park(domain)
+            return True
+        due_at = self.servers.due_at(server_ip)
+        if due_at > now:
+            self._schedule.list(domain, due_at)
+        return due_at > now
+
+    def _spend(self, domain: DomainState, now: float, worker: str) -> Share:
+        if domain.server_ip is not None:
+            self.servers.take(domain.server_ip, now)
+        return domain.grant(now, worker)
 
     def next_due_at(self) -> float | None:
         """When the passing of time alone may make something due; None: never."""
@@ -100,6 +132,7 @@ class Board:
         held.job.leased += 1
         held.domain.in_flight += 1
         held.domain.holder = held.worker
+        self.budgets.reopen(held.entry, held.domain.id)
         self.list(held.domain)
 
     def free_slot(self, held: HeldLease) -> None:
@@ -107,11 +140,25 @@ class Board:
         if held.slot:
             held.slot = False
             held.domain.in_flight -= 1
+            # Whoever waits for its place on the server comes before it.
+            if held.server_ip is not None:
+                self.leave_server(held)
             self.list(held.domain)
+
+    def leave_server(self, held: HeldLease) -> None:
+        """Give up the place of a lease on its server to a domain that waits for one."""
+        server_ip, held.server_ip = held.server_ip or "", None
+        self.servers.release(server_ip)
+        while (waiting := self.servers.next_parked(server_ip)) is not None:
+            self.list(waiting)
+            # Alone on its server, a domain that never comes would keep all others waiting.
+            if waiting.listed is not None and self.servers.in_flight(server_ip):
+                break
 
     def end(self, held: HeldLease) -> None:
         """A lease is over, whatever became of it."""
         del self.held[held.token]
+        self.budgets.close(held.entry)
         self.free_slot(held)
         job = held.job
         starved = not job.can_lease
@@ -126,7 +173,7 @@ class Board:
 
     def list(self, domain: DomainState) -> None:
         """Bring a domain's place on the schedule up to date."""
-        if domain.blocked or not domain.has_slot or not self._leasable(domain):
+        if domain.is_closed or not self._leasable(domain):
             self._schedule.unlist(domain)
         else:
             self._schedule.list(domain, domain.due_at)
@@ -147,9 +194,11 @@ class Board:
         del self.jobs[job.id]
 
     def busiest(self, limit: int) -> Iterable[DomainState]:
-        """The domains with the longest queues, longest first."""
-        busy = (domain for domain in self.domains.values() if domain.queues or domain.in_flight)
-        return heapq.nlargest(limit, busy, key=lambda domain: domain.waiting)
+        """The domains with the longest queues, longest first, and those that are special."""
+        found = self.domains.values()
+        busy = (domain for domain in found if domain.queues or domain.in_flight)
+        idle = (d for d in found if not d.queues and not d.in_flight and d.is_special)
+        return heapq.nlargest(limit, chain(busy, idle), key=lambda domain: domain.waiting)
 
     def _leasable(self, domain: DomainState) -> bool:
         return any(self.jobs[job].can_lease for job in domain.queues)

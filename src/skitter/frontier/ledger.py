@@ -6,6 +6,7 @@ import msgspec
 
 from skitter.errors import UsageError
 from skitter.frontier.base import DomainInfo, JobInfo
+from skitter.frontier.health import Health
 from skitter.frontier.policy import DomainState, Entry, Share
 from skitter.frontier.seen import SeenSet
 from skitter.models import (
@@ -57,10 +58,18 @@ class Job(msgspec.Struct, eq=False, kw_only=True):
     body_bytes: int = 0
     dropped: dict[str, int] = {}
     leased: int = 0
-    #: Fingerprints of every accepted request; None until first needed.
+    #: Fingerprints of every accepted request; None until they are read from the storage.
     seen: SeenSet | None = None
     #: Domains that have (or had) requests of this job waiting.
     domains: set[DomainState] = msgspec.field(default_factory=set)
+
+    @property
+    def known(self) -> SeenSet:
+        """What it has seen, for whoever has made sure that it is read."""
+        if self.seen is None:
+            message = f"what job {self.name!r} has seen was not read before it was needed"
+            raise RuntimeError(message)
+        return self.seen
 
     @property
     def can_lease(self) -> bool:
@@ -170,18 +179,29 @@ class HeldLease(msgspec.Struct, eq=False):
     slot: bool = True
     #: What it took of the domain's rate; None: not known any more.
     share: Share | None = None
+    #: Where a place is reserved for it.
+    server_ip: str | None = None
+    #: Why it is not to be fetched.
+    refused: str | None = None
 
     def as_lease(self) -> Lease:
         """The lease as its worker gets it."""
-        entry, rate = self.entry, self.domain.rate
+        entry, rate, health = self.entry, self.domain.rate, self.domain.health
         return Lease(
             token=self.token,
             job=self.job.name,
             request=entry.request,
             tries=entry.tries,
             holds=entry.holds,
-            pace_s=rate.interval_s if rate.moderated else 0.0,
+            pace_s=rate.gap_s,
             concurrency=rate.concurrency,
+            interval_s=0.0 if rate.moderated else rate.interval_s,
+            burst_s=rate.burst_s,
+            identity=health.identity if health is not None else 0,
+            server_ip=self.server_ip,
+            refused=self.refused,
+            drop=entry.drop,
+            wants_text=entry.wants_text,
             job_version=self.job.version,
         )
 
@@ -262,13 +282,28 @@ def request_row(entry: Entry, domain: DomainState) -> tuple[object, ...]:
 
 def domain_info(domain: DomainState, now: float) -> DomainInfo:
     """A domain as others see it."""
+    health = domain.health or Health()
+    reason = domain.hold_reason if domain.backoff.until > now else None
+    if reason is None and health.until > now:
+        reason = f"its circuit breaker is {health.breaker_state.value.replace('_', ' ')}"
     return DomainInfo(
         domain=domain.name,
         queued=domain.waiting,
         in_flight=domain.in_flight,
         rate=domain.rate,
+        law=domain.law,
+        own_rate=domain.own_rate,
         due_in_s=max(0.0, domain.due_at - now),
-        hold_reason=domain.hold_reason if domain.backoff.until > now else None,
-        blocked=domain.blocked,
+        hold_reason=reason,
+        hold_step=domain.backoff.step,
+        blocked=domain.blocked or domain.barred,
         crawl_delay=domain.is_delayed_by_robots,
+        crawl_delay_s=domain.crawl_delay_s,
+        breaker=health.breaker_state,
+        failures=health.breaker.in_a_row if health.breaker is not None else 0,
+        slowed=health.throttle.factor,
+        lowered=health.lowered * (1 << health.fewer),
+        identity=health.identity,
+        given_up=health.dead_until > now,
+        server_ip=domain.server_ip,
     )

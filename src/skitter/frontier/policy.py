@@ -14,7 +14,8 @@ from itertools import count
 
 from msgspec import Struct
 
-from skitter.models import Request
+from skitter.frontier.health import Health
+from skitter.models import DropReason, ErrorCode, Request
 from skitter.politeness.backoff import BackoffState
 from skitter.politeness.rates import Rate
 
@@ -54,6 +55,11 @@ class Entry(Struct, eq=False):
     holds: int = 0
     #: Queued in the storage as delayed (its index does not list it).
     delayed: bool = False
+    #: Of its last grant, see `skitter.frontier.budgets`: not to be fetched; wanted of its page;
+    #: the budget that counts it among what is under way.
+    drop: DropReason | None = None
+    wants_text: bool = False
+    budget: object = None
 
     @property
     def key(self) -> Key:
@@ -144,10 +150,13 @@ class DomainState:
 
     __slots__ = (
         "_default",
+        "_law",
         "_own",
         "backoff",
+        "barred",
         "blocked",
         "crawl_delay_s",
+        "health",
         "hold_reason",
         "holder",
         "id",
@@ -158,6 +167,7 @@ class DomainState:
         "name",
         "queues",
         "rate",
+        "server_ip",
         "tat",
     )
 
@@ -171,13 +181,19 @@ class DomainState:
         self.tat = self.last_granted = self.last_sent = _NEVER
         self.backoff = _CLEAN
         self.hold_reason: str | None = None
-        self.blocked = False
+        #: By somebody's word, and by the configuration.
+        self.blocked = self.barred = False
         #: Due time under which the schedule lists this domain; None: not listed.
         self.listed: float | None = None
         self.crawl_delay_s: float | None = None
         self._default = default
         self._own: Rate | None = None
-        self.rate = default
+        #: What is configured or asked for, and what is kept at present: never faster.
+        self._law = self.rate = default
+        #: None until a transfer has ended.
+        self.health: Health | None = None
+        #: Where its last transfer went.
+        self.server_ip: str | None = None
 
     def set_manners(self, own: Rate | None, crawl_delay_s: float | None) -> None:
         """The stricter of the rate and the crawl-delay holds, from the last request on."""
@@ -186,9 +202,14 @@ class DomainState:
         # A burst would break any crawl-delay, however short: with one, requests are spaced.
         if crawl_delay_s and (crawl_delay_s > rate.interval_s or not rate.moderated):
             rate = Rate.of_delay(max(crawl_delay_s, rate.interval_s), rate.concurrency)
-        self.rate = rate
+        self._law = rate
+        rate = self.rate = self.health.ease(rate) if self.health is not None else rate
         spent = self.last_granted + rate.interval_s + rate.burst_s
         self.tat = spent if rate.moderated else min(self.tat, spent)
+
+    def apply_health(self) -> None:
+        """Its health, or what follows from it, has changed."""
+        self.set_manners(self._own, self.crawl_delay_s)
 
     def add_crawl_delay(self, crawl_delay_s: float | None) -> None:
         """Another host's wish, of which the longest counts; None forgets them all."""
@@ -203,7 +224,23 @@ class DomainState:
     @property
     def is_delayed_by_robots(self) -> bool:
         """True if the crawl-delay is what holds it back."""
-        return self.crawl_delay_s is not None and self.rate.interval_s == self.crawl_delay_s
+        return self.crawl_delay_s is not None and self._law.interval_s == self.crawl_delay_s
+
+    @property
+    def law(self) -> Rate:
+        """What is configured or asked for by robots.txt, the stricter of the two."""
+        return self._law
+
+    @property
+    def is_special(self) -> bool:
+        """True: something about it is not as for all."""
+        return self.blocked or self.barred or self._own is not None or bool(self.hold_reason)
+
+    @property
+    def refusal(self) -> str:
+        """Why nobody waits for it."""
+        reason = self.health.dead_reason if self.health is not None else ""
+        return f"{ErrorCode.UNREACHABLE.value}: {reason}"
 
     @property
     def waiting(self) -> int:
@@ -212,14 +249,25 @@ class DomainState:
 
     @property
     def due_at(self) -> float:
-        """When rate and holds allow the next request."""
-        paced = self.last_sent + self.rate.interval_s if self.rate.moderated else 0.0
-        return max(self.rate.due_at(self.tat), paced, self.backoff.until)
+        """When rate, holds and breaker allow the next request."""
+        rate, health = self.rate, self.health
+        paced = max(self.last_sent, self.last_granted) + rate.gap_s if rate.moderated else 0.0
+        due_at = max(rate.due_at(self.tat), paced, self.backoff.until)
+        if health is None:
+            return due_at
+        return _NEVER if health.dead_until else max(due_at, health.until)
 
     @property
-    def has_slot(self) -> bool:
-        """True if one more may be in flight."""
-        return self.in_flight < self.rate.concurrency
+    def is_closed(self) -> bool:
+        """True: no request whatever the time: it is blocked, or has as many in flight as it may.
+
+        One that has been given up needs no place in flight, since nothing is sent.
+        """
+        if self.blocked or self.barred:
+            return True
+        if self.in_flight < self.rate.concurrency:
+            return False
+        return self.health is None or not self.health.dead_until
 
     def may_go_to(self, worker: str) -> bool:
         """Whether a worker may be given a request of this domain.
@@ -236,6 +284,8 @@ class DomainState:
         self.in_flight += 1
         self.last_granted = now
         self.tat = self.rate.spend(tat, now)
+        if self.health is not None and self.health.breaker is not None:
+            self.health.breaker.begin(now)
         return tat, last_granted, self.tat
 
     def sent(self, at: float) -> None:

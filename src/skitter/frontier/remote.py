@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from skitter.frontier.base import AddResult, DomainInfo, Frontier, JobInfo
-from skitter.models import Completion, Grant, JobSpec, JobState, Lease, Request, Verdict
+from skitter.models import Completion, Grant, JobSpec, JobState, Lease, Request, Transfer, Verdict
 from skitter.politeness.rates import Rate
 from skitter.rpc import Channel, Verb, verb
 
@@ -11,8 +11,8 @@ __all__ = ["RemoteFrontier", "frontier_verbs"]
 
 _VERBS = (
     *("open_job", "set_state", "delete_job", "info", "jobs", "add", "lease", "fetched"),
-    *("complete", "still_held", "retain", "extend", "reap", "hold", "set_rate"),
-    *("set_crawl_delay", "block", "backlog", "leases"),
+    *("complete", "still_held", "retain", "extend", "set_lease", "reap", "hold", "set_rate"),
+    *("set_crawl_delay", "block", "reserve", "rest", "domain", "backlog", "leases"),
 )
 
 
@@ -50,10 +50,13 @@ class RemoteFrontier:
     async def lease(self, worker: str, limit: int) -> Grant:
         return await self._channel.call("lease", (worker, limit), Grant)
 
-    async def fetched(self, worker: str, ages_s: Mapping[int, float | None]) -> None:
+    async def reserve(self, worker: str, servers: Mapping[int, str]) -> dict[int, float]:
+        return await self._channel.call("reserve", (worker, servers), dict[int, float])
+
+    async def fetched(self, worker: str, transfers: Mapping[int, Transfer]) -> None:
         # Not awaited: the next lease travels behind it. If it is lost with the connection,
         # the worker reports all its ended transfers again when it is back.
-        self._channel.post("fetched", (worker, ages_s))
+        self._channel.post("fetched", (worker, transfers))
 
     async def complete(self, worker: str, completions: Sequence[Completion]) -> list[Verdict]:
         return await self._channel.call("complete", (worker, completions), list[Verdict])
@@ -66,6 +69,9 @@ class RemoteFrontier:
 
     async def extend(self, worker: str) -> None:
         await self._channel.call("extend", (worker,), object)
+
+    async def set_lease(self, lease_s: float) -> None:
+        await self._channel.call("set_lease", (lease_s,), object)
 
     async def reap(self, worker: str | None = None) -> int:
         return await self._channel.call("reap", (worker,), int)
@@ -81,6 +87,13 @@ class RemoteFrontier:
 
     async def block(self, domain: str, *, blocked: bool = True) -> None:
         await self._channel.call("block", (domain, blocked), object)
+
+    async def rest(self, domain: str, wait_s: float, reason: str) -> None:
+        await self._channel.call("rest", (domain, wait_s, reason), object)
+
+    async def domain(self, name: str) -> DomainInfo | None:
+        kind = DomainInfo | None
+        return await self._channel.call("domain", (name,), kind)  # type: ignore[arg-type]
 
     async def backlog(self, limit: int = 100) -> list[DomainInfo]:
         return await self._channel.call("backlog", (limit,), list[DomainInfo])

@@ -30,6 +30,12 @@ CREATE TABLE domain (
     hold_reason   TEXT
 );
 
+-- Only domains that gave cause for one: open breakers, lowered rates.
+CREATE TABLE health (
+    domain INTEGER PRIMARY KEY,
+    state  BLOB NOT NULL                      -- HealthRow as JSON
+);
+
 CREATE TABLE request (
     id              INTEGER PRIMARY KEY,          -- order of acceptance
     job             INTEGER NOT NULL,
@@ -54,6 +60,16 @@ CREATE TABLE request (
 -- The queue itself: only what waits is in it.
 CREATE INDEX queue ON request (domain, job, priority DESC, id) WHERE state = 0;
 CREATE INDEX delayed ON request (not_before_s) WHERE state = 1;
+
+-- What a job has spent on a domain; see `skitter.frontier.budgets`.
+CREATE TABLE budget (
+    job     INTEGER NOT NULL,
+    domain  INTEGER NOT NULL,
+    pattern TEXT NOT NULL,                -- empty: the domain itself
+    pages   INTEGER NOT NULL,
+    credit  REAL NOT NULL,
+    PRIMARY KEY (job, domain, pattern)
+) WITHOUT ROWID;
 
 CREATE TABLE worker (
     name       TEXT PRIMARY KEY,

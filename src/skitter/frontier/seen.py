@@ -7,7 +7,7 @@ a time, so no single `add` ever pays for moving all the others.
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from secrets import randbits
 
 __all__ = ["SeenSet"]
@@ -16,6 +16,8 @@ __all__ = ["SeenSet"]
 _MEAN_ENTRIES = 96
 #: Fingerprints met last, in a set as well: most links of a page were met a moment ago.
 _RECENT_ENTRIES = 1 << 15
+#: Arrays sorted in one step of `settle`; a step takes some milliseconds.
+_STEP_ARRAYS = 128
 
 
 class SeenSet:
@@ -34,7 +36,11 @@ class SeenSet:
         self._length = 0
         self._recent: set[int] = set()
         self._split_at = _MEAN_ENTRIES * len(self._buckets)
-        self._load(fingerprints)
+        # To settle nothing takes its time, too, where many are expected.
+        if fingerprints:
+            self.take(fingerprints)
+            for _ in self.settle():
+                pass
 
     def __len__(self) -> int:
         return self._length
@@ -62,12 +68,21 @@ class SeenSet:
             self._split()
         return True
 
-    def _load(self, fingerprints: Iterable[int]) -> None:
-        buckets, place = self._buckets, self._place
+    def take(self, fingerprints: Iterable[int]) -> None:
+        """Take in many at once; nothing can be asked or added until `settle` is through."""
+        buckets, factor, mask = self._buckets, self._factor, self._mask
+        count, half = len(buckets), mask >> 1
         for fingerprint in fingerprints:
-            buckets[place(fingerprint)].append(fingerprint)
-        for at, bucket in enumerate(buckets):
-            buckets[at] = array("q", sorted(set(bucket)))
+            at = (fingerprint * factor >> 64) & mask
+            buckets[at if at < count else at & half].append(fingerprint)
+
+    def settle(self) -> Iterator[None]:
+        """Put in order what was taken in, a little with each step."""
+        buckets = self._buckets
+        for start in range(0, len(buckets), _STEP_ARRAYS):
+            for at in range(start, min(start + _STEP_ARRAYS, len(buckets))):
+                buckets[at] = array("q", sorted(set(buckets[at])))
+            yield
         self._length = sum(map(len, buckets))
         while self._length > self._split_at:
             self._split()

@@ -5,21 +5,24 @@ one transaction. Should a transaction fail, memory and storage may differ, so th
 refuses all further verbs; opening it again starts from the storage.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from random import Random
 
-import msgspec
 from msgspec.structs import replace
 
 from skitter.clock import Clock
 from skitter.errors import UsageError
-from skitter.frontier.base import AddResult, DomainInfo, JobInfo
+from skitter.frontier.base import AddResult, JobInfo
 from skitter.frontier.board import Board
+from skitter.frontier.budgets import BudgetPolicy, Budgets
 from skitter.frontier.changes import Changes
-from skitter.frontier.ledger import HeldLease, Job, domain_info, new_job_row, request_row
-from skitter.frontier.policy import DomainState, Entry
+from skitter.frontier.health import Rules
+from skitter.frontier.ledger import HeldLease, Job, new_job_row, request_row
+from skitter.frontier.policy import Entry
 from skitter.frontier.restore import SQL, Restorer
+from skitter.frontier.servers import Servers
+from skitter.frontier.sqlite_domains import SqliteDomains
 from skitter.models import (
     Completion,
     Grant,
@@ -47,7 +50,7 @@ _OTHERS_S = 0.05
 _RETRY_COST = 10
 
 
-class SqliteFrontier:
+class SqliteFrontier(SqliteDomains):
     """See `skitter.frontier.base.Frontier` for the contract of each verb."""
 
     def __init__(
@@ -57,6 +60,8 @@ class SqliteFrontier:
         clock: Clock,
         default_rate: Rate,
         backoff: BackoffPolicy,
+        rules: Rules | None = None,
+        budgets: BudgetPolicy | None = None,
         lease_s: float = 30.0,
         random: Callable[[], float] | None = None,
         read_only: bool = False,
@@ -66,10 +71,13 @@ class SqliteFrontier:
         self._clock = clock
         self._default_rate = default_rate
         self._backoff = backoff
+        self._rules = rules or Rules()
         self._lease_s = lease_s
         self._random = random or Random().random  # noqa: S311 - jitter, not a secret
-        self._stored = Restorer(self._db, clock, default_rate)
-        self._board = Board(self._stored.refill)
+        self._news = {}
+        self._stored = Restorer(self._db, clock, default_rate, self._rules)
+        servers = Servers(self._rules.server_concurrency, self._rules.server_delay_s)
+        self._board = Board(self._stored.refill, servers, Budgets(budgets, clock.time()))
         self._jobs: dict[str, Job] = {}
         self._changing = Changes(self._db).change
         with self._db.snapshot():
@@ -112,7 +120,8 @@ class SqliteFrontier:
             found = self._job(job)
             del self._jobs[job]
             self._board.drop_job(found)
-            for statement in ("delete_leases", "delete_requests", "delete_job"):
+            self._board.budgets.forget(found.id)
+            for statement in ("delete_leases", "delete_requests", "delete_budgets", "delete_job"):
                 self._db.execute(SQL[statement], (found.id,))
 
     async def info(self, job: str) -> JobInfo | None:
@@ -125,6 +134,7 @@ class SqliteFrontier:
     # Requests
 
     async def add(self, job: str, requests: Sequence[Request]) -> AddResult:
+        await self._stored.learn((self._job(job),))
         async with self._changing():
             found = self._job(job)
             if found.state is JobState.STOPPED:
@@ -141,30 +151,19 @@ class SqliteFrontier:
             due_at = self._board.next_due_at()
         else:
             leases = []
+        news = self._take_news(worker) if worker in self._news else []
         if due_at is None:
-            return Grant(leases=leases)
+            return Grant(leases=leases, news=news)
         wait_s = max(0.0, due_at - self._clock.monotonic())
         if wait_s == 0 and limit > 0 and not leases:
             wait_s = _OTHERS_S  # due, but in another worker's hands
-        return Grant(leases=leases, next_due_s=wait_s)
-
-    async def fetched(self, worker: str, ages_s: Mapping[int, float | None]) -> None:
-        now = self._clock.monotonic()
-        found = [self._board.held.get(token) for token in sorted(ages_s)]
-        ended = [held for held in found if held and held.worker == worker and held.slot]
-        # Newest first: a share of the rate can be given back only while it is the latest one.
-        for held in reversed(ended):
-            age_s = ages_s[held.token]
-            if age_s is not None:
-                held.domain.sent(now - age_s)
-            elif held.share is not None:
-                held.domain.refund(held.share)
-        # Oldest first: domains that become due at the same moment keep their turn.
-        for held in ended:
-            self._board.free_slot(held)
+        return Grant(leases=leases, next_due_s=wait_s, news=news)
 
     async def complete(self, worker: str, completions: Sequence[Completion]) -> list[Verdict]:
         verdicts = []
+        held_by = self._board.held
+        linking = [held_by.get(completion.token) for completion in completions if completion.links]
+        await self._stored.learn(held.job for held in linking if held)
         async with self._changing():
             touched: dict[int, Job] = {}
             ended: list[tuple[int, str | None, int]] = []
@@ -182,10 +181,12 @@ class SqliteFrontier:
                     self._retry(held, completion)
                 else:
                     ended.append((held.job.count(final), final.reason, held.entry.id))
+                    self._board.budgets.count(held.entry, held.domain.id, final, held.job.seen)
                     self._follow(held.job, final)
                 self._board.end(held)
             self._db.executemany(SQL["end_request"], ended)
             self._db.executemany(SQL["end_lease"], tokens)
+            self._db.executemany(SQL["save_budget"], self._board.budgets.changed())
             for job in touched.values():
                 self._save(job)
         return verdicts
@@ -195,6 +196,9 @@ class SqliteFrontier:
     async def extend(self, worker: str) -> None:
         async with self._changing(durable=False):
             self._extend(worker)
+
+    async def set_lease(self, lease_s: float) -> None:
+        self._lease_s = lease_s
 
     async def reap(self, worker: str | None = None) -> int:
         if worker is None and not self._expired():
@@ -229,55 +233,13 @@ class SqliteFrontier:
             found.setdefault(held.worker, []).append(held.as_lease())
         return found
 
-    # Domains
-
-    async def hold(self, domain: str, retry_after_s: float | None, reason: str) -> float:
-        async with self._changing():
-            now = self._clock.monotonic()
-            state = self._domain(domain)
-            state.backoff = self._backoff.next_state(
-                state.backoff, now, retry_after_s, self._random()
-            )
-            state.hold_reason = reason
-            wait_s = max(0.0, state.backoff.until - now)
-            self._db.execute(
-                SQL["set_hold"],
-                (self._clock.time() + wait_s, state.backoff.step, reason, state.id),
-            )
-            self._board.list(state)
-        return wait_s
-
-    async def set_rate(self, domain: str, rate: Rate | None) -> None:
-        async with self._changing():
-            state = self._domain(domain)
-            state.set_manners(rate, state.crawl_delay_s)
-            self._save_manners(state)
-
-    async def set_crawl_delay(self, domain: str, crawl_delay_s: float | None) -> None:
-        async with self._changing():
-            state = self._domain(domain)
-            state.add_crawl_delay(crawl_delay_s)
-            self._save_manners(state)
-
-    async def block(self, domain: str, *, blocked: bool = True) -> None:
-        async with self._changing():
-            state = self._domain(domain)
-            state.blocked = blocked
-            self._save_manners(state)
-
-    async def backlog(self, limit: int = 100) -> list[DomainInfo]:
-        now = self._clock.monotonic()
-        return [domain_info(domain, now) for domain in self._board.busiest(limit)]
-
     async def aclose(self) -> None:
         await self._db.aclose()
 
     # Inside a transaction
 
     def _add(self, job: Job, requests: Iterable[Request]) -> int:
-        if job.seen is None:
-            job.seen = self._stored.seen(job)
-        is_new = job.seen.add
+        is_new = job.known.add
         rows = []
         for request in requests:
             if not is_new(request.fingerprint):
@@ -301,6 +263,10 @@ class SqliteFrontier:
             self._last_token += 1
             job = self._board.jobs[entry.job]
             held = HeldLease(self._last_token, worker, entry, job, domain, share=share)
+            if share is None:
+                held.slot, held.refused = False, None if entry.drop else domain.refusal
+            else:
+                held.server_ip = domain.server_ip
             self._board.held[held.token] = held
             granted.append(held)
         since_s = self._clock.time()
@@ -312,10 +278,10 @@ class SqliteFrontier:
 
     def _retry(self, held: HeldLease, completion: Completion) -> None:
         entry = held.entry
-        if completion.costs_try:
+        if completion.costs_try and not completion.refused:
             entry.tries += 1
             entry.request = replace(entry.request, priority=entry.request.priority - _RETRY_COST)
-        else:
+        elif not completion.refused:
             entry.holds += 1
         until_s = self._clock.time() + completion.after_s
         self._db.execute(
@@ -364,21 +330,6 @@ class SqliteFrontier:
 
     def _save(self, job: Job) -> None:
         self._db.execute(SQL["save_job"], job.row())
-
-    def _save_manners(self, state: DomainState) -> None:
-        own = msgspec.json.encode(state.own_rate) if state.own_rate else None
-        self._db.execute(
-            SQL["set_manners"], (own, state.crawl_delay_s, int(state.blocked), state.id)
-        )
-        self._board.list(state)
-
-    def _domain(self, name: str) -> DomainState:
-        state = self._board.domains.get(name)
-        if state is None:
-            state = DomainState(len(self._board.domains) + 1, name, self._default_rate)
-            self._board.domains[name] = state
-            self._db.execute(SQL["add_domain"], (state.id, name))
-        return state
 
     def _job(self, name: str) -> Job:
         job = self._jobs.get(name)

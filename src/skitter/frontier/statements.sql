@@ -28,10 +28,8 @@ ORDER BY priority DESC, id
 LIMIT :limit
 
 -- name: queue_lengths
--- How many wait, per domain and job.
-SELECT domain, job, count(*) FROM request INDEXED BY queue
-WHERE state = 0 AND id NOT IN (SELECT request FROM lease)
-GROUP BY domain, job
+-- How many are queued, per domain and job, those that are leased included.
+SELECT domain, job, count(*) FROM request INDEXED BY queue WHERE state = 0 GROUP BY domain, job
 
 -- name: delayed
 -- Everything that waits for its next try.
@@ -47,8 +45,8 @@ SELECT lease.token, lease.worker, request.job, request.domain, request.state, re
 FROM lease JOIN request ON request.id = lease.request
 
 -- name: seen
--- All fingerprints of a job.
-SELECT fingerprint FROM request WHERE job = ?
+-- The fingerprints of a job among the requests of some numbers.
+SELECT fingerprint FROM request WHERE id > ? AND id <= ? AND job = ?
 
 -- name: add_lease
 INSERT INTO lease (token, request, worker, since_s) VALUES (?, ?, ?, ?)
@@ -85,6 +83,22 @@ UPDATE domain SET rate = ?, crawl_delay_s = ?, blocked = ? WHERE id = ?
 -- name: set_hold
 UPDATE domain SET hold_until_s = ?, hold_step = ?, hold_reason = ? WHERE id = ?
 
+-- name: has_health
+-- A folder from before there was such a table has none.
+SELECT 1 FROM sqlite_master WHERE name = 'health'
+
+-- name: make_health
+CREATE TABLE IF NOT EXISTS health (domain INTEGER PRIMARY KEY, state BLOB NOT NULL)
+
+-- name: healths
+SELECT domain, state FROM health
+
+-- name: set_health
+INSERT OR REPLACE INTO health (domain, state) VALUES (?, ?)
+
+-- name: clear_health
+DELETE FROM health WHERE domain = ?
+
 -- name: add_job
 INSERT INTO job (name, job_id, spec, state, max_pages, created_s, scope_seeds)
 VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -102,6 +116,16 @@ GROUP BY request.job
 UPDATE job SET state = ?, max_pages = ?, version = ?, scope_seeds = ?, accepted = ?, done = ?,
                failed = ?, redirected = ?, body_bytes = ?, dropped = ?
 WHERE id = ?
+
+-- name: budgets
+SELECT job, domain, pattern, pages, credit FROM budget
+
+-- name: save_budget
+INSERT INTO budget (job, domain, pattern, pages, credit) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (job, domain, pattern) DO UPDATE SET pages = excluded.pages, credit = excluded.credit
+
+-- name: delete_budgets
+DELETE FROM budget WHERE job = ?
 
 -- name: delete_job
 DELETE FROM job WHERE id = ?

@@ -5,6 +5,7 @@ catalog that adds the group's rows, and the file's length is committed with them
 WARC files are written whole, from catalog and store.
 """
 
+import asyncio
 import errno
 import importlib.util
 import os
@@ -51,6 +52,9 @@ class OutputFormat(StrEnum):
 #: Those that are appended to while the crawl runs.
 LINE_FORMATS = frozenset({OutputFormat.JSONL, OutputFormat.CSV})
 
+#: Pages that are read without looking up.
+_BREATH_PAGES = 50
+
 _LINED_OUTCOMES = frozenset({Outcome.DONE, Outcome.FAILED})
 
 
@@ -72,9 +76,18 @@ class Source(Struct, frozen=True, kw_only=True):
     #: Redirected and dropped requests too.
     everything: bool = False
 
-    async def pages(self) -> AsyncGenerator[Page, None]:
-        """The job's pages in the order they were added, with bodies if they are asked for."""
+    async def rows(self) -> AsyncGenerator[Page, None]:
+        """The job's pages in the order they were added, without bodies."""
+        count = 0
         async for page in self.catalog.pages(self.job, everything=self.everything):
+            count += 1
+            if count % _BREATH_PAGES == 0:
+                await asyncio.sleep(0)  # Ctrl+C is heard here
+            yield page
+
+    async def pages(self) -> AsyncGenerator[Page, None]:
+        """The same with bodies, if they are asked for."""
+        async for page in self.rows():
             if self.include_body and page.location is not None:
                 stored = await self.store.read(page.location)
                 yield replace(page, body=stored.body)

@@ -20,7 +20,7 @@ async def write_warc(file: BinaryIO, source: Source) -> int:
     info_id: str = xxh3_128_hexdigest(f"{source.job}/{now}/{file.name}".encode())
     file.write(encode_info(info_id, now, f"{PRODUCT}/{VERSION}"))
     count = 0
-    async for page in source.catalog.pages(source.job, everything=source.everything):
+    async for page in source.rows():
         if page.location is not None:
             file.write(await source.store.copy(page.location))
         else:

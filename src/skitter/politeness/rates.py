@@ -7,10 +7,14 @@ request would be due if every request so far had come exactly on schedule.
 from math import isfinite
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skitter.errors import UsageError
 
 __all__ = ["Rate"]
+
+#: The `tat` of a domain that was never asked; it cannot be behind schedule.
+_NEVER = float("-inf")
 
 
 class Rate(Struct, frozen=True, kw_only=True):
@@ -23,6 +27,8 @@ class Rate(Struct, frozen=True, kw_only=True):
     #: Share of `hits` really used, above 0 and at most 1.
     scale: float = 1.0
     concurrency: int = 1
+    #: True: what was missed in the last window is made up for, at up to twice the even pace.
+    elastic: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what would never let a request through, or divide by zero."""
@@ -46,9 +52,27 @@ class Rate(Struct, frozen=True, kw_only=True):
         return self.window_s / (self.hits * self.scale)
 
     @property
+    def gap_s(self) -> float:
+        """Least seconds between two requests, whatever the past was; 0 where bursts are allowed."""
+        if not self.moderated:
+            return 0.0
+        return self.interval_s / 2 if self.elastic else self.interval_s
+
+    @property
     def burst_s(self) -> float:
         """How far ahead of schedule a request may be sent."""
         return 0.0 if self.moderated else max(0.0, self.window_s - self.interval_s)
+
+    def said(self) -> str:
+        """In words: "1 every 5 s, 2 at once"."""
+        at_once = f", {self.concurrency} at once" if self.concurrency > 1 else ""
+        if not self.interval_s:
+            return f"no delay{at_once or ', 1 at once'}"
+        if not self.moderated:
+            used = self.hits * self.scale
+            return f"{used:g} in {self.window_s:g} s, bursts allowed{at_once}"
+        elastic = ", elastic" if self.elastic else ""
+        return f"1 every {self.interval_s:.4g} s{elastic}{at_once}"
 
     def due_at(self, tat: float) -> float:
         """The earliest time for the next request."""
@@ -56,4 +80,13 @@ class Rate(Struct, frozen=True, kw_only=True):
 
     def spend(self, tat: float, at: float) -> float:
         """The new `tat` after a request at `at`."""
+        if self.elastic and self.moderated and tat != _NEVER:
+            return max(tat, at - self.window_s) + self.interval_s
         return max(tat, at) + self.interval_s
+
+    def eased(self, factor: float) -> "Rate":
+        """So many times gentler: further apart, and fewer at once, but always at least one."""
+        if factor <= 1:
+            return self
+        fewer = max(1, int(self.concurrency / factor))
+        return replace(self, scale=self.scale / factor, concurrency=fewer)

@@ -16,7 +16,7 @@ _FLUSH_EVERY_S = 0.1
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """One request. It starts when its head was wholly read and ends when its answer was sent."""
+    """One request. It starts when its head had wholly arrived and ends when its answer was sent."""
 
     #: Seconds since the epoch.
     start_s: float

@@ -8,13 +8,16 @@ from functools import partial
 from typing import cast
 
 from skitter.sim.accesslog import CUT_OFF
+from skitter.sim.arrivals import ArrivalSocket
 from skitter.sim.origin import Exchange, Origin
 from skitter.sim.page import RESET
 from skitter.sim.replies import Reply, plain_reply
+from skitter.sim.sickness import DRIP, MUTE
 
 __all__ = ["Connection"]
 
 _MAX_HEAD_BYTES = 32 << 10
+_MAX_WAITING_BYTES = 1 << 20
 _HOST = re.compile(rb"\r\nhost:[ \t]*([^\r\n:]+)", re.IGNORECASE)
 _GZIP = re.compile(rb"\r\naccept-encoding:[^\r\n]*gzip", re.IGNORECASE)
 _CLOSE = re.compile(rb"\r\nconnection:[ \t]*close", re.IGNORECASE)
@@ -30,6 +33,7 @@ class Connection(asyncio.Protocol):
         self._origin = origin
         self._open = open_connections
         self._transport: asyncio.Transport
+        self._socket: ArrivalSocket | None = None
         self._buffer = b""
         self._pending: Exchange | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -37,6 +41,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the loop."""
         self._transport = cast("asyncio.Transport", transport)
+        self._socket = ArrivalSocket.of(transport)
         self._open.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
@@ -75,7 +80,8 @@ class Connection(asyncio.Protocol):
             return
         method, target, minor = request.groups()
         name = host[1].decode("latin-1").strip().lower()
-        exchange = self._origin.begin(method, name, target.decode("ascii"))
+        arrived_s = self._socket.arrived_s if self._socket else None
+        exchange = self._origin.begin(method, name, target.decode("ascii"), arrived_s)
         if method in {b"GET", b"HEAD"}:
             reply = self._origin.reply(exchange, gzip=_GZIP.search(head) is not None)
             close = minor == b"0" or _CLOSE.search(head) is not None
@@ -99,6 +105,10 @@ class Connection(asyncio.Protocol):
         self._read_on()
 
     def _answer(self, exchange: Exchange, reply: Reply, *, close: bool) -> None:
+        if reply.status < 0:
+            self._pending = exchange  # until the client has had enough
+            self._linger(reply, first=True)
+            return
         if reply.status == RESET:
             self._reset()
         else:
@@ -107,6 +117,17 @@ class Connection(asyncio.Protocol):
         self._origin.end(exchange, reply.status)
         if close:
             self._close()
+
+    def _linger(self, reply: Reply, *, first: bool = False) -> None:
+        """Answers that never come to an end."""
+        if reply.status == MUTE:
+            return
+        if first:
+            self._transport.write(reply.head)
+        elif self._transport.get_write_buffer_size() < _MAX_WAITING_BYTES:
+            self._transport.write(reply.body)
+        wait_s = 1.0 if reply.status == DRIP else 0.01
+        self._timer = asyncio.get_running_loop().call_later(wait_s, self._linger, reply)
 
     def _refuse(self, status: int) -> None:
         reply = plain_reply(status, "Connection: close")

@@ -7,7 +7,11 @@ from msgspec.structs import asdict
 
 from skitter.errors import UsageError
 
-__all__ = ["EVERYTHING", "SimOptions"]
+__all__ = ["EVERYTHING", "SICKNESSES", "SimOptions"]
+
+
+#: What `sickness` may name; see `skitter.sim.sickness`.
+SICKNESSES = ("error", "reset", "limit", "forbid", "challenge", "mute", "drip", "endless")
 
 
 class SimOptions(Struct, frozen=True, kw_only=True):
@@ -53,6 +57,18 @@ class SimOptions(Struct, frozen=True, kw_only=True):
     sitemaps: bool = False
     #: Children of each page of an endless calendar; 0: no calendar.
     trap_fanout: int = 0
+    #: Further hosts that are nothing but a trap, of each kind in turn; see `skitter.sim.mazes`.
+    trap_hosts: int = 0
+    #: Links on every page of the trap that is made of them.
+    trap_links: int = 10_000
+    #: So many of the hosts, the last ones, are ill; see `skitter.sim.sickness`.
+    sick_hosts: int = 0
+    #: How, in turn: any of error, reset, limit, forbid, challenge, mute, drip, endless.
+    sickness: str = "error"
+    #: A sick host is well again after so many requests; 0: never.
+    sick_requests: int = 0
+    #: What a sick host that limits us says in `Retry-After`.
+    retry_after_s: float = 1.0
     #: Pages in other encodings, declared in every way there is.
     charset_rate: float = 0.0
     #: Pages sent with `Content-Encoding: gzip` to those who accept it.
@@ -63,6 +79,9 @@ class SimOptions(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Refuse what cannot be served; the message names the option."""
         for name, value in asdict(self).items():
+            if isinstance(value, str):
+                _check_words(name, value)
+                continue
             least = 1 if name in {"hosts", "pages", "fanout"} else 0
             most = 1 if name.endswith(("_rate", "_spread")) else math.inf
             # Written so that NaN is refused too; infinity is no number of anything.
@@ -70,6 +89,12 @@ class SimOptions(Struct, frozen=True, kw_only=True):
                 bounds = f"from {least} to {most}" if most == 1 else f"at least {least}"
                 message = f"{name} must be {bounds}, not {value}"
                 raise UsageError(message)
+
+
+def _check_words(name: str, value: str) -> None:
+    if not set(value.split(",")) <= set(SICKNESSES):
+        message = f"{name} must be any of {', '.join(SICKNESSES)}, not {value!r}"
+        raise UsageError(message)
 
 
 #: Every misbehaviour at a rate that a crawl of a few hundred pages meets each of.

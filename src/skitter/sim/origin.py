@@ -6,8 +6,10 @@ from msgspec import Struct
 
 from skitter.clock import Clock
 from skitter.sim.accesslog import Access, AccessLog
+from skitter.sim.arrivals import monotonic_of
 from skitter.sim.dice import Dice
 from skitter.sim.replies import Replies, Reply
+from skitter.sim.sickness import Infirmary
 from skitter.sim.site import SimWeb, canonical_target
 
 __all__ = ["Exchange", "Origin"]
@@ -30,6 +32,7 @@ class Origin:
     def __init__(self, web: SimWeb, *, log: AccessLog | None, clock: Clock) -> None:
         self._options = web.options
         self._replies = Replies(web)
+        self._infirmary = Infirmary(web.hosts, web.options)
         self._log = log
         self._clock = clock
         self._dice = Dice(web.options.seed)
@@ -37,12 +40,16 @@ class Origin:
         self._under_way: Counter[str] = Counter()
         self._begun = 0
 
-    def begin(self, method: bytes, host: str, path: str) -> Exchange:
-        """Note that a request's head was wholly read."""
+    def begin(
+        self, method: bytes, host: str, path: str, arrived_s: float | None = None
+    ) -> Exchange:
+        """Note that a request's head was wholly there at that moment, or is now."""
         self._begun += 1
         self._under_way[host] += 1
         concurrent = self._under_way[host]
-        return Exchange(method, host, path, concurrent, self._clock.time(), self._clock.monotonic())
+        start_s = self._clock.time() if arrived_s is None else arrived_s
+        start_monotonic_s = monotonic_of(start_s, self._clock)
+        return Exchange(method, host, path, concurrent, start_s, start_monotonic_s)
 
     def end(self, exchange: Exchange, status: int) -> None:
         """Note that its answer is out, or never will be."""
@@ -62,6 +69,9 @@ class Origin:
 
     def reply(self, exchange: Exchange, *, gzip: bool) -> Reply:
         """The answer; GETs of a page that does not work yet are counted."""
+        sick = self._infirmary.reply(exchange.host, exchange.path)
+        if sick is not None:
+            return sick
         reply = self._replies.get(exchange.host, exchange.path, gzip=gzip)
         if not reply.faults or exchange.method != b"GET":
             return reply

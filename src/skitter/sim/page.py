@@ -24,6 +24,7 @@ class PageKind(StrEnum):
     ROBOTS = "robots"
     SITEMAP = "sitemap"
     MISSING = "missing"
+    TRAP = "trap"
 
 
 class SimPage(Struct, frozen=True, kw_only=True):

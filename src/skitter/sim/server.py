@@ -1,13 +1,13 @@
 """The simulated web, listening."""
 
 import asyncio
-import socket
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from skitter.clock import Clock, SystemClock
 from skitter.sim.accesslog import AccessLog
+from skitter.sim.arrivals import ArrivalSocket
 from skitter.sim.connection import Connection
 from skitter.sim.options import SimOptions
 from skitter.sim.origin import Origin
@@ -36,7 +36,7 @@ class SimServer:
         clock: Clock | None = None,
     ) -> None:
         self.address = address
-        self._socket = socket.create_server((address, port), backlog=_BACKLOG)
+        self._socket = ArrivalSocket.listening(address, port, backlog=_BACKLOG)
         try:
             self.log = AccessLog(log_path) if keep_log or log_path else None
         except OSError:

@@ -5,7 +5,7 @@ a test in another process all see the same web.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -14,6 +14,7 @@ from skitter.sim.detours import Detours
 from skitter.sim.discovery import Discovery
 from skitter.sim.graph import SECTIONS, Graph, Spot
 from skitter.sim.html import Html
+from skitter.sim.mazes import MAZES, Maze
 from skitter.sim.options import SimOptions
 from skitter.sim.page import RESET, PageKind, SimPage, notice
 
@@ -44,6 +45,10 @@ class SimWeb:
         suffix = "" if port == HTTP_PORT else f":{port}"
         self._origins = ["", *(f"http://{host}{suffix}" for host in self.hosts)]
         self._numbers = {host: n for n, host in enumerate(self.hosts, 1)}
+        self._mazes = {
+            name: Maze(kind, f"http://{name}{suffix}", options.trap_links)
+            for name, kind in _trap_hosts(options.trap_hosts)
+        }
         self._graph = Graph(options)
         self._dice = self._graph.dice
         self._html = Html(self._graph, self._origins)
@@ -55,9 +60,16 @@ class SimWeb:
         """Every host's home page."""
         return [origin + "/" for origin in self._origins[1:]]
 
+    @property
+    def trap_seeds(self) -> dict[str, str]:
+        """The home page of every host that is a trap -> its kind. No other page leads there."""
+        return {maze.home: maze.kind for maze in self._mazes.values()}
+
     def page(self, host: str, target: str) -> SimPage:
         """`target` is the path with its query, in any order; unknown ones are 404."""
         number = self._numbers.get(host)
+        if host in self._mazes:
+            return self._mazes[host].page(canonical_target(target))
         if number is None:
             return _MISSING
         here = Spot(number, canonical_target(target))
@@ -164,6 +176,12 @@ class SimWeb:
             return ()
         faults = kinds[number & 1], kinds[number >> 1 & 1]
         return faults[: 1 + (number >> 2 & 1)]
+
+
+def _trap_hosts(count: int) -> Iterator[tuple[str, str]]:
+    kinds = list(MAZES)
+    for number in range(count):
+        yield f"trap{number + 1:04d}.test", kinds[number % len(kinds)]
 
 
 def _index_of(target: str) -> int:

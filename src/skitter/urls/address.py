@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 from skitter.errors import ConfigError
 
-__all__ = ["AddressGuard", "is_public", "parse_networks"]
+__all__ = ["AddressGuard", "is_public", "is_server", "parse_networks"]
 
 Network = IPv4Network | IPv6Network
 
@@ -18,14 +18,18 @@ _REFUSED: tuple[Network, ...] = tuple(
     ipaddress.ip_network(network)
     for network in (
         "192.0.0.0/24",  # IETF protocol assignments
+        "192.88.99.0/24",  # relays of 6to4
         "64:ff9b::/96",  # NAT64: wraps any IPv4 address
         "64:ff9b:1::/48",  # local NAT64
         "2002::/16",  # 6to4
         "2001::/32",  # Teredo
         "::/96",  # IPv4-compatible
         "fec0::/10",  # site-local
+        "3fff::/20",  # documentation, younger than some standard libraries
     )
 )
+#: All of IPv6 that was ever handed out for the public internet.
+_PUBLIC_IPV6 = IPv6Network("2000::/3")
 
 
 def is_public(address: str) -> bool:
@@ -36,7 +40,21 @@ def is_public(address: str) -> bool:
         return False
     if not parsed.is_global or parsed.is_multicast:
         return False
+    if isinstance(parsed, IPv6Address) and parsed not in _PUBLIC_IPV6:
+        return False
     return not any(parsed in network for network in _REFUSED if network.version == parsed.version)
+
+
+def is_server(text: str) -> bool:
+    """True for an address, alone or with a port: `192.0.2.1:53`, `[2001:db8::1]:53`."""
+    address, colon, port = text.rpartition(":")
+    if not colon or (":" in address and not address.endswith("]")):
+        address, port = text, "53"
+    try:
+        parsed = ipaddress.ip_address(address.strip("[]"))
+    except ValueError:
+        return False
+    return port.isdecimal() and 0 < int(port) < 65_536 and (parsed.version == 6 or "[" not in text)
 
 
 def parse_networks(networks: Iterable[str], setting: str) -> tuple[Network, ...]:

@@ -6,7 +6,7 @@ n²/2⁶⁵: 3·10⁻⁸ for a million, 3·10⁻⁴ for a hundred million.
 
 from xxhash import xxh3_64_intdigest, xxh3_128_hexdigest
 
-__all__ = ["fingerprint", "job_id", "record_id"]
+__all__ = ["fingerprint", "job_id", "record_id", "session_fingerprint"]
 
 
 def fingerprint(url: str, method: str = "GET", body: bytes = b"") -> int:
@@ -19,6 +19,15 @@ def fingerprint(url: str, method: str = "GET", body: bytes = b"") -> int:
         key = b"\0".join((method.encode(), key, body))
     value: int = xxh3_64_intdigest(key)
     return value - (1 << 64) if value >> 63 else value
+
+
+def session_fingerprint(url: str) -> int:
+    """Of a link whose session id was taken out: all sessions of a page are one request.
+
+    It differs from that of the bare URL, so that a page which redirects to itself with a session
+    id, or away from it, is fetched in the end.
+    """
+    return fingerprint(url, "SESSION")
 
 
 def record_id(job: str, request_fingerprint: int, generation: int) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from skitter.frontier.health import Rules
 from skitter.politeness.rates import Rate
 
 from .stage import BACKENDS, Stage
@@ -17,8 +18,8 @@ FREE = Rate(window_s=0.0, concurrency=1_000_000)
 def make_stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Stage]]:
     opened: list[Stage] = []
 
-    def make(rate: Rate | None = None) -> Stage:
-        stage = Stage(BACKENDS[request.param], tmp_path / f"stage-{len(opened)}", rate)
+    def make(rate: Rate | None = None, rules: Rules | None = None) -> Stage:
+        stage = Stage(BACKENDS[request.param], tmp_path / f"stage-{len(opened)}", rate, rules)
         opened.append(stage)
         return stage
 

@@ -8,6 +8,8 @@ which one was given.
 from dataclasses import dataclass, field
 from math import inf
 
+from msgspec.structs import replace
+
 from skitter.models import Completion, JobCounts, JobState, Outcome, Request
 from skitter.politeness.backoff import BackoffPolicy, BackoffState
 from skitter.politeness.rates import Rate
@@ -53,6 +55,8 @@ class ModelDomain:
     crawl_delay_s: float | None = None
     blocked: bool = False
     backoff: BackoffState = field(default_factory=BackoffState)
+    #: Rate limits met; each halves the number at once.
+    limits: int = 0
     #: When each request was granted, and by which lease.
     grants: list[tuple[float, ModelLease | None]] = field(default_factory=list)
     last_sent: float = -inf
@@ -98,8 +102,8 @@ class Model:
     def rate(self, domain: ModelDomain) -> Rate:
         rate, delay_s = domain.own or self._rate, domain.crawl_delay_s or 0.0
         if delay_s > rate.interval_s or (delay_s and not rate.moderated):
-            return Rate.of_delay(max(delay_s, rate.interval_s), rate.concurrency)
-        return rate
+            rate = Rate.of_delay(max(delay_s, rate.interval_s), rate.concurrency)
+        return replace(rate, concurrency=max(1, rate.concurrency // 2**domain.limits))
 
     def due_at(self, name: str) -> float:
         domain = self._domain(name)
@@ -235,6 +239,7 @@ class Model:
 
     def hold(self, name: str, retry_after_s: float | None) -> float:
         domain = self._domain(name)
+        domain.limits += self.now >= domain.backoff.until
         domain.backoff = self._backoff.next_state(
             domain.backoff, self.now, retry_after_s, self._random
         )

@@ -3,15 +3,16 @@
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from skitter.clock import Clock
 from skitter.frontier.base import Frontier, JobInfo
+from skitter.frontier.health import Rules
 from skitter.frontier.remote import RemoteFrontier, frontier_verbs
 from skitter.frontier.sqlite import SqliteFrontier
-from skitter.models import Completion, JobSpec, Lease, Outcome, Request, Verdict
+from skitter.models import Completion, JobSpec, Lease, Outcome, Request, Transfer, Verdict
 from skitter.politeness.backoff import BackoffPolicy
 from skitter.politeness.rates import Rate
 from skitter.rpc import Channel, Server
@@ -23,15 +24,16 @@ BACKOFF = BackoffPolicy(jitter=0.125)
 RANDOM = 0.5
 
 Result = TypeVar("Result")
-Opener = Callable[[Path, Clock, Rate], Frontier]
+Opener = Callable[[Path, Clock, Rate, Rules], Frontier]
 
 
-def open_sqlite(folder: Path, clock: Clock, rate: Rate) -> Frontier:
+def open_sqlite(folder: Path, clock: Clock, rate: Rate, rules: Rules) -> Frontier:
     return SqliteFrontier(
         folder / "frontier.sqlite",
         clock=clock,
         default_rate=rate,
         backoff=BACKOFF,
+        rules=rules,
         lease_s=LEASE_S,
         random=lambda: RANDOM,
     )
@@ -72,8 +74,8 @@ class OverSocket:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def open_remote(folder: Path, clock: Clock, rate: Rate) -> Frontier:
-    return cast("Frontier", OverSocket(open_sqlite(folder, clock, rate)))
+def open_remote(folder: Path, clock: Clock, rate: Rate, rules: Rules) -> Frontier:
+    return cast("Frontier", OverSocket(open_sqlite(folder, clock, rate, rules)))
 
 
 #: Every implementation; each must pass every test here.
@@ -99,9 +101,12 @@ class TurnableClock:
 class Stage:
     """The frontier's verbs as plain calls, and the few things tests do with them over and over."""
 
-    def __init__(self, opener: Opener, folder: Path, rate: Rate | None = None) -> None:
+    def __init__(
+        self, opener: Opener, folder: Path, rate: Rate | None = None, rules: Rules | None = None
+    ) -> None:
         self.clock = TurnableClock()
         self.rate = rate or Rate()
+        self.rules = rules or Rules()
         self._opener = opener
         self._folder = folder
         self._lives = 0
@@ -119,7 +124,7 @@ class Stage:
     def reopen(self) -> None:
         """Close properly and open again."""
         self._runner.run(self._frontier.aclose())
-        self._frontier = self._opener(self._life(), self.clock, self.rate)
+        self._frontier = self._opener(self._life(), self.clock, self.rate, self.rules)
 
     def kill(self) -> None:
         """Go on from what a `kill -9` at this moment would have left on the disk."""
@@ -127,7 +132,7 @@ class Stage:
         self._lives += 1
         shutil.copytree(left, self._life())
         self._runner.run(dead.aclose())
-        self._frontier = self._opener(self._life(), self.clock, self.rate)
+        self._frontier = self._opener(self._life(), self.clock, self.rate, self.rules)
 
     def close(self) -> None:
         self._runner.run(self._frontier.aclose())
@@ -143,6 +148,14 @@ class Stage:
     def lease_one(self, worker: str = "w") -> Lease:
         (lease,) = self.lease(worker, 1).leases
         return lease
+
+    def fetched(self, worker: str, ended: Mapping[int, Transfer | float | None]) -> None:
+        """Transfers have ended; a number is the age of one that says nothing about its site."""
+        transfers = {
+            token: end if isinstance(end, Transfer) else Transfer(age_s=end)
+            for token, end in ended.items()
+        }
+        self._runner.run(self._frontier.fetched(worker, transfers))
 
     def end(
         self, lease: Lease, outcome: Outcome = Outcome.DONE, worker: str = "w", **fields: object
@@ -168,7 +181,7 @@ class Stage:
 
     def _open(self) -> Frontier:
         self._life().mkdir(parents=True)
-        return self._opener(self._life(), self.clock, self.rate)
+        return self._opener(self._life(), self.clock, self.rate, self.rules)
 
     def _life(self) -> Path:
         return self._folder / str(self._lives)

@@ -222,3 +222,15 @@ def test_deleting_a_job_gives_its_slots_back(polite: Stage) -> None:
     polite.delete_job("gone")
     polite.clock.turn(1.0)
     assert polite.lease_urls() == ["http://a.test/2"]
+
+
+def test_what_max_pages_left_is_told_as_dropped_once_the_job_is_finished(free: Stage) -> None:
+    free.job(max_pages=1)
+    free.add("job", [page(n) for n in range(3)])
+    free.end(free.lease_one())
+    before = free.info("job")
+    assert before.told == before.counts
+    free.set_state("job", JobState.FINISHED)
+    after = free.info("job")
+    assert (after.counts.queued, after.counts.dropped) == (2, {})
+    assert (after.told.queued, after.told.dropped) == (0, {"max_pages": 2})

@@ -180,3 +180,17 @@ def test_a_worker_that_lost_touch_keeps_what_it_names(free: Stage) -> None:
     assert stage.still_held("w", [kept.token, lost.token]) == {kept.token}
     assert stage.end(lost) is Verdict.STALE
     assert stage.end(kept) is Verdict.ACCEPTED
+
+
+def test_another_lease_time_counts_from_the_next_heartbeat(free: Stage) -> None:
+    free.job()
+    free.add("job", [page(1), page(2)])
+    free.lease("old", 1)
+    free.lease("new", 1)
+    free.set_lease(2.0)
+    free.extend("new")
+    free.clock.turn(2.0)
+    assert free.reap() == 1
+    assert list(free.leases()) == ["old"]
+    free.clock.turn(LEASE_S - 2.0)
+    assert free.reap() == 1

@@ -1,12 +1,13 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from skitter.bench.contestants import Contestant
 from skitter.bench.plot import check_plot, write_plot
 from skitter.bench.race import Absence, Entrant, Run
-from skitter.bench.report import Report, make_report
+from skitter.bench.report import OverheadFigures, Report, make_report
 from skitter.bench.sites import Site
 from skitter.cli.bench_table import show_report
 from skitter.cli.main import main
@@ -78,6 +79,24 @@ def test_table_away_from_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(line.startswith("! got another number of pages") for line in lines)
     assert "  Other: something (the rest)" in lines
     assert "  not measured: third: not installed" in lines
+
+
+def test_what_coordination_costs_has_its_own_line(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = OverheadFigures(
+        workers=25,
+        item_s=0.1,
+        items=500,
+        cpu_s_per_item=0.00045,
+        wait_s_per_item=0.0027,
+        cpu_share=0.0045,
+        wait_share=0.027,
+    )
+    made = make_report(SITE, [], [], rounds=1, concurrency=16, overhead=figures)
+    show_report(made)
+    (line,) = [x for x in capsys.readouterr().out.splitlines() if x.startswith("Leases")]
+    assert "25 workers with items of 100 ms wait 2.70%" in line
+    assert "0.45% of it in CPU" in line
+    assert msgspec.json.decode(msgspec.json.encode(made))["overhead"]["wait_share"] == 0.027
 
 
 def test_plot_is_a_picture(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ def test_every_setting_can_be_set_from_the_environment(tmp_path: Path) -> None:
     for name, setting in settings_by_name().items():
         value = value_of(defaults, name)
         written = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        written = "null" if value is None else written
         loaded = load(folder=tmp_path, environment={setting.variable: written or " "})
         if value:
             assert value_of(loaded.settings, name) == value
@@ -110,6 +111,8 @@ def test_the_file_may_be_named_by_variable_or_flag(tmp_path: Path) -> None:
         ("[frontier]\nlease_s = 5", "skitter.toml:2: frontier.heartbeat_s must be less than"),
         ("[backoff]\nfirst_s = 90000", "backoff.first_s must not exceed backoff.max_s"),
         ("[security]\nallow_networks = ['10.0.0.1/8']", "10.0.0.1/8 has host bits set"),
+        ("[dns]\nservers = ['ns.test']", "skitter.toml:2: dns.servers: 'ns.test' is not ADDRESS"),
+        ("[fetch]\nca_file = 'no.pem'", "skitter.toml:2: fetch.ca_file: no such file"),
     ],
 )
 def test_a_mistake_in_the_file_is_one_line_with_its_place(

@@ -168,6 +168,17 @@ def test_robots(tmp_path: Path, lines: list[Event], rules: list[int]) -> None:
     assert broken(tmp_path) == rules
 
 
+def test_a_host_that_asks_for_more_than_is_accepted_is_left_alone(tmp_path: Path) -> None:
+    impatient = replace(RUN, max_crawl_delay_s=1.0)
+    write(tmp_path, [robots(0, SLOW), page(1)], run=impatient)
+    assert broken(tmp_path) == [ROBOTS]
+    # Its neighbours in the domain need not wait for it.
+    neighbour = replace(robots(), origin="http://b.a.test")
+    pages = [page(sent, url="http://b.a.test/") for sent in (1, 2)]
+    write(tmp_path, [robots(0, SLOW), neighbour, *pages], run=impatient)
+    assert broken(tmp_path) == []
+
+
 def test_a_job_that_ignores_robots_is_not_held_to_them(tmp_path: Path) -> None:
     write(tmp_path, [page(1), page(2, path="/private/x")])
     assert broken(tmp_path, replace(JOB, spec=replace(SPEC, robots="ignore"))) == []
@@ -293,6 +304,22 @@ def test_a_transfer_that_takes_long_has_a_line_before_its_end(
     assert (line.token, line.sent, line.seen) == (1, 100.0, 100.5)
     clock.ring(0.25)
     assert len(lines_of(tmp_path)) == 1
+
+
+def test_who_stood_still_does_not_claim_to_have_seen_the_end(
+    tmp_path: Path, open_log: OpenLog, clock: Turned
+) -> None:
+    log = open_log(tmp_path)
+    log.sent(lease(1), clock.now)
+    log.sent(lease(2), clock.now)
+    clock.ring(0.25)
+    clock.now += 9.0
+    log.fetched(lease(1), FetchResult(status_code=200, sent_at=100.0))
+    clock.ring(0.0)
+    ended, lost = lines_of(tmp_path)
+    assert isinstance(ended, Fetched)
+    assert isinstance(lost, InFlight)
+    assert (ended.ended, lost.seen) == (100.25, 100.25)
 
 
 def test_what_is_dropped_in_flight_at_the_end_has_a_line(

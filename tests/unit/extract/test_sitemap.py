@@ -24,7 +24,11 @@ URLSET = b"""<?xml version="1.0" encoding="UTF-8"?>
 def test_urlset() -> None:
     assert read(URLSET) == Sitemap(
         urls=[
-            SitemapEntry(url="http://h.example/a?x=1&y=2", lastmod="2024-01-02"),
+            SitemapEntry(
+                url="http://h.example/a?x=1&y=2",
+                lastmod="2024-01-02",
+                alternates=("http://h.example/de",),
+            ),
             SitemapEntry(url="http://h.example/b"),
         ]
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from skitter.log import Log
 from skitter.observe.logs import configure
 
 
@@ -30,7 +31,7 @@ def restored() -> Iterator[None]:
 def test_json_away_from_a_terminal() -> None:
     stream = io.StringIO()
     configure(stream=stream, clock=StoppedClock())
-    structlog.get_logger().warning("robots.fetched", host="é.test", status=200)
+    Log("test").warning("robots.fetched", host="é.test", status=200)
     assert json.loads(stream.getvalue()) == {
         "event": "robots.fetched",
         "host": "é.test",
@@ -46,7 +47,7 @@ def test_an_exception_stays_one_line_of_json() -> None:
     try:
         int("x")
     except ValueError:
-        structlog.get_logger().exception("hook.failed")
+        Log("test").exception("hook.failed")
     assert stream.getvalue().count("\n") == 1
     assert "Traceback" in json.loads(stream.getvalue())["exception"]
 
@@ -55,8 +56,8 @@ def test_an_exception_stays_one_line_of_json() -> None:
 def test_level(level: str, expected: int) -> None:
     stream = io.StringIO()
     configure(level=level, stream=stream)
-    structlog.get_logger().info("lease.granted")
-    structlog.get_logger().debug("lease.extended")
+    Log("test").info("lease.granted")
+    Log("test").debug("lease.extended")
     assert stream.getvalue().count("\n") == expected
 
 
@@ -64,7 +65,7 @@ def test_key_value_on_a_terminal_without_foreign_escapes(monkeypatch: pytest.Mon
     monkeypatch.setenv("NO_COLOR", "1")
     stream = Terminal()
     configure(stream=stream, clock=StoppedClock())
-    structlog.get_logger().warning("page.parsed", title="a\x1b[2Jb")
+    Log("test").warning("page.parsed", title="a\x1b[2Jb")
     assert "page.parsed" in stream.getvalue()
     assert "title=" in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
@@ -74,13 +75,13 @@ def test_colour_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     stream = Terminal()
     configure(stream=stream)
-    structlog.get_logger().warning("page.parsed")
+    Log("test").warning("page.parsed")
     assert "\x1b[" in stream.getvalue()
 
 
 def test_standard_output_stays_empty(capsys: pytest.CaptureFixture[str]) -> None:
     configure()
-    structlog.get_logger().error("store.failed")
+    Log("test").error("store.failed")
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "store.failed" in captured.err

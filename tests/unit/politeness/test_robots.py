@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skitter.politeness.robots import ALLOW_ALL, RobotsRules, read_robots
+from skitter.politeness.robots import ALLOW_ALL, Decision, RobotsRules, read_robots
 
 
 def rules(text: str, token: str = "skitter") -> RobotsRules:
@@ -110,6 +110,57 @@ def test_sitemaps_are_everybodys() -> None:
 def test_allow_all_says_nothing() -> None:
     assert ALLOW_ALL.allows("http://h.test/a")
     assert (ALLOW_ALL.crawl_delay_s, ALLOW_ALL.sitemaps) == (None, ())
+
+
+def test_a_verdict_names_its_line() -> None:
+    text = "\ufeff# ours\r\nUser-agent: Skitter/2\rDisallow: /a # no\nAllow: /a/b\n"
+    found = rules(text)
+    assert found.explain("http://h.test/a/x") == Decision(
+        allowed=False, line_number=3, line="Disallow: /a # no", agent="skitter"
+    )
+    assert found.explain("http://h.test/a/b") == Decision(
+        allowed=True, line_number=4, line="Allow: /a/b", agent="skitter"
+    )
+    assert found.explain("http://h.test/") == Decision(allowed=True, agent="skitter")
+    assert ALLOW_ALL.explain("http://h.test/") == Decision(allowed=True)
+
+
+WORDS = st.sampled_from(["/", "a", "b", "*", "$", "%2F", "%61", "?", "index.html", "é", " "])
+PATTERNS = st.lists(WORDS, max_size=5).map("".join)
+RULES = st.lists(st.tuples(st.sampled_from(["Allow", "Disallow"]), PATTERNS), max_size=6)
+PATHS = st.lists(st.sampled_from(["a", "b", "/", "%2F", "$", "?", "index.html"]), max_size=6)
+
+
+@given(RULES, PATHS.map("".join))
+def test_why_and_whether_agree(lines: list[tuple[str, str]], path: str) -> None:
+    found = rules("\n".join(["User-agent: *", *(": ".join(line) for line in lines)]))
+    url = f"http://h.test/{path}"
+    why = found.explain(url)
+    assert why.allowed is found.allows(url)
+    if why.line_number is not None:
+        assert lines[why.line_number - 2][0] == ("Allow" if why.allowed else "Disallow")
+    else:
+        assert why.allowed
+
+
+@given(RULES, RULES, PATHS.map("".join))
+def test_it_does_not_matter_how_a_group_is_cut(
+    first: list[tuple[str, str]], second: list[tuple[str, str]], path: str
+) -> None:
+    one = ["User-agent: skitter", *(": ".join(line) for line in (*first, *second))]
+    two = [
+        "User-agent: skitter", *(": ".join(line) for line in first),
+        "User-agent: other", "Disallow: /",
+        "User-agent: skitter", *(": ".join(line) for line in second),
+    ]  # fmt: skip
+    url = f"http://h.test/{path}"
+    if first:  # otherwise the first name belongs to the other group
+        assert rules("\n".join(one)).allows(url) is rules("\n".join(two)).allows(url)
+
+
+@given(st.text("abcskiter-_0", min_size=1, max_size=9))
+def test_only_our_whole_name_is_our_name(agent: str) -> None:
+    assert allowed(f"User-agent: {agent}\nDisallow: /", "/a") is (agent != "skitter")
 
 
 @pytest.mark.timeout(20)

@@ -1,6 +1,7 @@
 """The politeness unit."""
 
 import pytest
+from publicsuffixlist import PublicSuffixList
 
 from skitter.urls.domain import domain_of, domain_of_url
 
@@ -35,3 +36,12 @@ def test_the_domain_of_a_host(host: str, domain: str) -> None:
 def test_port_and_user_are_not_part_of_it() -> None:
     assert domain_of_url("http://u:p@www.example.com:8080/x") == "example.com"
     assert domain_of_url("http://[::1]:8080/") == "[::1]"
+
+
+def test_every_rule_of_the_list_counts() -> None:
+    whole = PublicSuffixList()
+    for rule in whole._publicsuffix:
+        for below in ("", "a.", "b.a."):
+            host = below + rule.removeprefix("!").replace("*", "x")
+            if host.isascii():
+                assert domain_of(host) == (whole.privatesuffix(host) or host)

@@ -1,0 +1,119 @@
+"""Sites that limit, fail, block or stall, judged from the log of the server that does so."""
+
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from support.crawls import run_crawl
+from support.records import read_jsonl
+from support.simulation import simulated_web
+
+from skitter.sim.accesslog import Access
+
+pytestmark = [pytest.mark.e2e, pytest.mark.sim]
+
+#: What the wire and the server's own scheduling may take off a gap.
+JITTER_S = 0.02
+#: All sites are on one address here, which is not what is tested.
+ONE_SERVER = {"SKITTER_POLITENESS__SERVER_CONCURRENCY": "1000"}
+#: The timers of the real thing, a hundred times as fast.
+FAST = ONE_SERVER | {
+    "SKITTER_RETRY__DELAYS_S": "[0.01, 0.05, 0.15]",
+    "SKITTER_BACKOFF__FIRST_S": "0.6",
+    "SKITTER_BREAKER__OPEN_S": "0.6",
+    "SKITTER_BREAKER__LONG_OPEN_S": "3",
+    "SKITTER_BLOCKING__REST_S": "3",
+    "SKITTER_STORE__SYNC_INTERVAL_S": "0.05",
+}
+
+
+def asked(log: list[Access]) -> dict[str, list[Access]]:
+    """Requests for pages, by host. In the simulated web a host is a domain."""
+    found = defaultdict(list)
+    for access in sorted(log, key=lambda access: access.start_monotonic_s):
+        if access.path != "/robots.txt":
+            found[access.host].append(access)
+    return found
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_limit_silences_the_whole_domain_with_many_at_once(tmp_path: Path, workers: str) -> None:
+    web = ("--hosts", "2", "--pages", "40", "--latency-ms", "50")
+    sick = ("--sick", "1", "--sickness", "limit", "--sick-requests", "10", "--retry-after", "2")
+    arguments = ("--delay", "0.02", "--concurrency", "8", "--workers", workers, "--json")
+    with simulated_web(tmp_path, *web, *sick) as sim:
+        done = run_crawl(tmp_path, *sim.crawl_arguments, *arguments, stdin=sim.stdin, env=FAST)
+        log = asked(sim.log())
+    assert done.code == 0, done.err
+    assert done.summary["pages"] == 80
+    limited = log["site0002.test"]
+    told = [access for access in limited if access.status == 429]
+    for access in told:
+        # Whatever had left before the answer was out may still arrive.
+        until = access.end_monotonic_s + 2.0 - JITTER_S
+        sent = [a.start_monotonic_s for a in limited]
+        assert not [at for at in sent if access.end_monotonic_s + 0.1 < at < until]
+
+
+def test_a_failing_domain_gets_one_probe_per_wait_and_its_rate_back(tmp_path: Path) -> None:
+    web = ("--hosts", "5", "--pages", "80", "--sick", "1", "--sick-requests", "30")
+    arguments = ("--delay", "0.05", "--json", "-o", "out.jsonl")
+    with simulated_web(tmp_path, *web) as sim:
+        done = run_crawl(tmp_path, *sim.crawl_arguments, *arguments, stdin=sim.stdin, env=FAST)
+        log = asked(sim.log())
+    assert done.code == 0, done.err
+    sick = log["site0005.test"]
+    failures = [access.status for access in sick].index(200)
+    assert failures == 30
+    # It opens within its window; from then on one request per wait until the first good one.
+    probes = sick[20 : failures + 1]
+    gaps = [b.start_monotonic_s - a.end_monotonic_s for a, b in pairwise(probes)]
+    assert min(gaps) >= 0.6 - JITTER_S
+    # Then the whole rate: no gap is as long as a wait.
+    healthy = [b.start_monotonic_s - a.start_monotonic_s for a, b in pairwise(sick[failures:])]
+    assert max(healthy) < 0.6
+    # What was tried too often is recorded as failed, everything else is there.
+    assert done.summary["pages"] + done.summary["failed"] == 5 * 80
+    errors = {record["error"] for record in read_jsonl(tmp_path / "out.jsonl")}
+    assert errors <= {None, "http_500"}
+
+
+def test_a_site_that_challenges_us_is_left_alone_and_asked_less(tmp_path: Path) -> None:
+    sick = ("--sick", "1", "--sickness", "challenge", "--sick-requests", "3")
+    arguments = ("--delay", "0.2", "--json")
+    with simulated_web(tmp_path, "--hosts", "1", "--pages", "12", *sick) as sim:
+        env = FAST | {"SKITTER_RETRY__DELAYS_S": "[0.01, 0.01, 0.01]"}
+        done = run_crawl(tmp_path, *sim.crawl_arguments, *arguments, stdin=sim.stdin, env=env)
+        (log,) = asked(sim.log()).values()
+    assert done.code == 0, done.err
+    assert done.summary["pages"] == 12
+    gaps = [b.start_monotonic_s - a.start_monotonic_s for a, b in pairwise(log)]
+    assert gaps[2] >= 3.0 - JITTER_S
+    assert min(gaps[3:]) >= 0.4 - JITTER_S
+
+
+def test_sites_that_drip_or_never_answer_or_never_end_hold_nobody_up(tmp_path: Path) -> None:
+    web = ("--hosts", "12", "--pages", "20", "--sick", "6", "--sickness", "mute,drip,endless")
+    env = FAST | {
+        "SKITTER_FETCH__TIMEOUT_S": "2",
+        "SKITTER_FETCH__MAX_BODY_BYTES": "200000",
+        "SKITTER_RETRY__DELAYS_S": "[]",
+        "SKITTER_BREAKER__MIN_RESULTS": "3",
+        "SKITTER_BREAKER__GIVE_UP_S": "2",
+    }
+    arguments = ("--delay", "0.1", "--json", "-o", "out.jsonl")
+    with simulated_web(tmp_path, *web) as sim:
+        done = run_crawl(tmp_path, *sim.crawl_arguments, *arguments, stdin=sim.stdin, env=env)
+        log = asked(sim.log())
+    assert done.code == 0, done.err
+    summary = done.summary
+    assert summary["accepted"] == summary["pages"] + summary["failed"]
+    ends = [a.end_monotonic_s - a.start_monotonic_s for sends in log.values() for a in sends]
+    assert max(ends) < 2.0 + 1.0
+    for host in [f"site{n:04}.test" for n in range(1, 7)]:
+        assert sum(access.status == 200 for access in log[host]) == 20
+    records = read_jsonl(tmp_path / "out.jsonl")
+    codes = {(record["error"] or "").partition(":")[0] for record in records}
+    assert codes <= {"", "timeout", "too_slow", "unreachable"}
+    assert {r["truncated"] for r in records if "site0009" in r["url"]} == {"length"}
