@@ -29,7 +29,9 @@ from skitter.engine.run import SoloRun
 from skitter.engine.worker import Worker
 from skitter.fetch.curl import CurlFetcher, CurlOptions
 from skitter.fetch.dns import Resolver, overrides_of
+from skitter.fetch.exits import Exits
 from skitter.fetch.names import NameCache
+from skitter.fetch.proxies import Proxy, ProxyPool, ProxyRests
 from skitter.fetch.pycares import CaresLookup
 from skitter.frontier.base import Frontier
 from skitter.frontier.budgets import budget_policy
@@ -74,6 +76,8 @@ class Assignment(Struct, frozen=True, kw_only=True):
     #: these may be on private networks.
     hosts: frozenset[str]
     resolve: dict[str, tuple[str, ...]]
+    #: With any of them nothing goes straight to a site.
+    proxies: tuple[Proxy, ...] = ()
     outputs: tuple[OutputFile, ...]
     include_body: bool
     workers: int
@@ -290,6 +294,28 @@ def _resolver(guard: AddressGuard, work: Assignment, clock: Clock) -> Resolver:
     )
 
 
+def _exits(work: Assignment, clock: Clock) -> Exits | None:
+    """The way out through proxies, whose hosts may be anywhere; None: there are none."""
+    if not work.proxies:
+        return None
+    settings, dns = work.settings.proxy, work.settings.dns
+    rests = ProxyRests(
+        max_failures=settings.max_failures, rest_s=settings.rest_s, max_rest_s=settings.max_rest_s
+    )
+    guard = AddressGuard(allow_hosts={proxy.host for proxy in work.proxies})
+    return Exits(
+        ProxyPool(work.proxies, rests),
+        Resolver(
+            CaresLookup(servers=dns.servers, timeout_s=dns.timeout_s, family=dns.family),
+            NameCache(guard, max_ttl_s=dns.max_ttl_s, negative_ttl_s=dns.negative_ttl_s),
+            clock=clock,
+            timeout_s=dns.timeout_s,
+        ),
+        clock,
+        resolves_names=settings.resolves_names,
+    )
+
+
 def _worker(
     name: str,
     frontier: Frontier,
@@ -325,7 +351,8 @@ def _worker(
         call_later=asyncio.get_running_loop().call_later,
     )
     hooks = Hooks([log])
-    fetcher = CurlFetcher(guard, _resolver(guard, work, clock), options, clock)
+    exits = _exits(work, clock)
+    fetcher = CurlFetcher(guard, _resolver(guard, work, clock), options, clock, exits=exits)
     return Worker(
         name,
         frontier=frontier,

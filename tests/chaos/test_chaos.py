@@ -1,7 +1,9 @@
 """`skitter chaos` as a user runs it. The seeds are fixed: what fails once fails again.
 
 The small runs are for every day. The full ones have the sizes of the promise: 50 domains, a
-second between two requests, leases of three seconds; `make chaos` runs them.
+second between two requests, leases of three seconds; `make chaos` runs them. Which promise is tried
+by which scenario: R1 and R2 kill-workers, R3 kill-coordinator, R4 kill-all, R6 freeze, R7 scale,
+R13 term, R15 clock. A long queue and a worker's late results have tests of their own.
 """
 
 import json

@@ -1,11 +1,13 @@
 """Sites that limit, fail, block or stall, judged from the log of the server that does so."""
 
+import signal
+import subprocess
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.crawls import run_crawl
+from support.crawls import SKITTER, environment, finish, run_crawl, start_crawl, wait_until
 from support.records import read_jsonl
 from support.simulation import simulated_web
 
@@ -37,6 +39,13 @@ def asked(log: list[Access]) -> dict[str, list[Access]]:
     return found
 
 
+def audited(folder: Path) -> None:
+    """The crawl's own log says that no hold and no rate was broken."""
+    command = [SKITTER, "audit"]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout.decode()
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_limit_silences_the_whole_domain_with_many_at_once(tmp_path: Path, workers: str) -> None:
     web = ("--hosts", "2", "--pages", "40", "--latency-ms", "50")
@@ -47,6 +56,7 @@ def test_a_limit_silences_the_whole_domain_with_many_at_once(tmp_path: Path, wor
         log = asked(sim.log())
     assert done.code == 0, done.err
     assert done.summary["pages"] == 80
+    audited(tmp_path)
     limited = log["site0002.test"]
     told = [access for access in limited if access.status == 429]
     for access in told:
@@ -66,6 +76,7 @@ def test_a_failing_domain_gets_one_probe_per_wait_and_its_rate_back(tmp_path: Pa
     sick = log["site0005.test"]
     failures = [access.status for access in sick].index(200)
     assert failures == 30
+    audited(tmp_path)
     # It opens within its window; from then on one request per wait until the first good one.
     probes = sick[20 : failures + 1]
     gaps = [b.start_monotonic_s - a.end_monotonic_s for a, b in pairwise(probes)]
@@ -88,6 +99,7 @@ def test_a_site_that_challenges_us_is_left_alone_and_asked_less(tmp_path: Path) 
         (log,) = asked(sim.log()).values()
     assert done.code == 0, done.err
     assert done.summary["pages"] == 12
+    audited(tmp_path)
     gaps = [b.start_monotonic_s - a.start_monotonic_s for a, b in pairwise(log)]
     assert gaps[2] >= 3.0 - JITTER_S
     assert min(gaps[3:]) >= 0.4 - JITTER_S
@@ -117,3 +129,42 @@ def test_sites_that_drip_or_never_answer_or_never_end_hold_nobody_up(tmp_path: P
     codes = {(record["error"] or "").partition(":")[0] for record in records}
     assert codes <= {"", "timeout", "too_slow", "unreachable"}
     assert {r["truncated"] for r in records if "site0009" in r["url"]} == {"length"}
+
+
+def test_hits_in_a_window_may_come_at_once_but_not_more(tmp_path: Path) -> None:
+    env = ONE_SERVER | {
+        "SKITTER_POLITENESS__HITS": "5",
+        "SKITTER_POLITENESS__WINDOW_S": "1",
+        "SKITTER_POLITENESS__MODERATED": "false",
+        "SKITTER_POLITENESS__CONCURRENCY": "5",
+    }
+    with simulated_web(tmp_path, "--hosts", "1", "--pages", "20") as sim:
+        done = run_crawl(tmp_path, *sim.crawl_arguments, "--json", stdin=sim.stdin, env=env)
+        (log,) = asked(sim.log()).values()
+    assert done.summary["pages"] == 20
+    audited(tmp_path)
+    starts = [access.start_monotonic_s for access in log]
+    # A full bucket of 5, then one every 0.2 s.
+    for first in range(len(starts)):
+        for last in range(first, len(starts)):
+            assert last - first + 1 <= 5 + (starts[last] - starts[first]) / 0.2 + 1
+    assert starts[-1] - starts[0] >= (20 - 5 - 1) * 0.2
+
+
+def test_a_table_of_the_configuration_holds_for_its_domain(tmp_path: Path) -> None:
+    tables = '[domains."site0001.test"]\ndelay_s = 0.5\n[domains."site0002.test"]\nblocked = true\n'
+    (tmp_path / "skitter.toml").write_text(tables)
+    with simulated_web(tmp_path, "--hosts", "3", "--pages", "4") as sim:
+        process = start_crawl(
+            tmp_path, *sim.crawl_arguments, "--delay", "0.05", stdin=sim.stdin, env=ONE_SERVER
+        )
+        try:
+            wait_until(process, lambda: sim.asked() >= 10)
+        finally:
+            process.send_signal(signal.SIGINT)
+            finish(process)
+        log = asked(sim.log())
+    assert "site0002.test" not in log
+    gaps = [b.start_monotonic_s - a.start_monotonic_s for a, b in pairwise(log["site0001.test"])]
+    assert min(gaps) >= 0.5 - JITTER_S
+    audited(tmp_path)

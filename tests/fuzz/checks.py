@@ -94,7 +94,7 @@ def responses(answer: bytes) -> None:
     lease = Lease(token=1, job="fuzz", request=seed_request(PAGE_URL), tries=99, holds=99)
     judgement = judge(lease, result, settings, now_s=0.0)
     assert judgement.outcome is not Outcome.RETRY
-    selector = LinkSelector(JobPlan(_JOB, "fuzz"))
+    selector = LinkSelector(JobPlan(_JOB, Settings().fetch))
     page = process(lease, result, judgement, selector, settings=settings, now_s=0.0)
     msgspec.json.encode(page.record)
     assert page.record.outcome is judgement.outcome

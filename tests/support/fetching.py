@@ -7,7 +7,9 @@ from time import monotonic
 from skitter.fetch.base import Fetch
 from skitter.fetch.curl import CurlFetcher, CurlOptions
 from skitter.fetch.dns import Overrides, Resolver
+from skitter.fetch.exits import Exits
 from skitter.fetch.names import NameCache
+from skitter.fetch.proxies import ProxyPool, ProxyRests, read_proxies
 from skitter.fetch.pycares import CaresLookup
 from skitter.urls.address import AddressGuard, parse_networks
 from skitter.urls.normalize import host_of
@@ -59,12 +61,20 @@ async def fetcher(
     timeout_s: float = 5.0,
     overrides: Overrides | None = None,
     allowed: str = ALLOWED,
+    proxies: tuple[str, ...] = (),
+    resolves_names: bool = False,
 ) -> AsyncIterator[CurlFetcher]:
     """A fetcher that may go to one network and nowhere else, until the block ends."""
     guard = AddressGuard(allow_networks=parse_networks([allowed], "the test"))
     clock = clock or TurnableClock()
     resolver = make_resolver(guard, clock, servers, timeout_s=timeout_s, overrides=overrides)
-    made = CurlFetcher(guard, resolver, options or CurlOptions(), clock)
+    exits = None
+    if proxies:
+        pool = ProxyPool(read_proxies(proxies, "", "the test"), ProxyRests())
+        anywhere = AddressGuard(allow_networks=parse_networks(["127.0.0.0/8", "::1"], "the test"))
+        own = make_resolver(anywhere, clock, servers, timeout_s=timeout_s)
+        exits = Exits(pool, own, clock, resolves_names=resolves_names)
+    made = CurlFetcher(guard, resolver, options or CurlOptions(), clock, exits=exits)
     try:
         yield made
     finally:

@@ -63,11 +63,14 @@ class Origin:
     ) -> None:
         self.routes = dict(routes)
         self.asked: list[Asked] = []
+        #: The ports of whoever connected.
+        self.callers: set[int] = set()
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._listener = listener or socket.create_server((address, 0), family=family, backlog=511)
         self.port: int = self._listener.getsockname()[1]
         self._tls = tls
         self.url = f"{'https' if tls else 'http'}://{address}:{self.port}"
+        self._writers: set[asyncio.StreamWriter] = set()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
 
@@ -93,10 +96,16 @@ class Origin:
         server = await asyncio.start_server(self._serve, sock=self._listener, ssl=self._tls)
         self._ready.set()
         await self._stopped.wait()
-        # What is still connected is cancelled with the loop.
         server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        # A closed connection is let go of in the loop's next round.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        self.callers.add(writer.get_extra_info("peername")[1])
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while True:
                 asked = _parse(await reader.readuntil(b"\r\n\r\n"))
@@ -110,6 +119,7 @@ class Origin:
                 if writer.is_closing():
                     break
         writer.close()
+        self._writers.discard(writer)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import re
 import socket
 import ssl
 import struct
@@ -18,8 +19,8 @@ _GONE = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, O
 class Proxy:
     """Remembers in `targets` whom it was asked for, as `host:port`.
 
-    `hosts` are names that only it can resolve. `dying`: it takes connections and drops them;
-    `mute`: it takes them and says nothing.
+    `hosts` are names that only it can resolve. `dying`: it drops connections when it is asked for
+    something; `mute`: it takes them and says nothing.
     """
 
     scheme = ""
@@ -34,6 +35,8 @@ class Proxy:
     ) -> None:
         self.targets: list[str] = []
         self.heads: list[bytes] = []
+        #: The ports it came from.
+        self.dialled: set[int] = set()
         self.refused = 0
         self.login = login
         self.dying = False
@@ -78,7 +81,9 @@ class Proxy:
     async def dial(self, host: str, port: int) -> Streams:
         """A connection to a target."""
         self.targets.append(f"{host}:{port}")
-        return await asyncio.open_connection(self._hosts.get(host, host), port)
+        streams = await asyncio.open_connection(self._hosts.get(host, host), port)
+        self.dialled.add(streams[1].get_extra_info("sockname")[1])
+        return streams
 
 
 class HttpProxy(Proxy):
@@ -90,6 +95,8 @@ class HttpProxy(Proxy):
         reader, writer = client
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
+            if self.dying:
+                return
             self.heads.append(head)
             if self.login is not None and not self._knows(head):
                 self.refused += 1
@@ -120,7 +127,7 @@ class HttpProxy(Proxy):
         await joined(client, server)
 
     async def _forward(self, client: Streams, target: str, head: bytes) -> None:
-        """One request, one connection to the server; the answer ends with it."""
+        """One request without a body, on a connection of its own to the server."""
         netloc, slash, path = target.removeprefix("http://").partition("/")
         host, _, port = netloc.partition(":")
         first, rest = head.split(b"\r\n", 1)
@@ -129,8 +136,13 @@ class HttpProxy(Proxy):
         )
         server = await self.dial(host, int(port or 80))
         line = first.replace(target.encode(), (slash + path).encode())
-        server[1].write(line + b"\r\nConnection: close\r\n" + kept)
-        await joined(client, server)
+        server[1].write(line + b"\r\n" + kept)
+        answer = await server[0].readuntil(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: (\d+)", answer)
+        body = await server[0].readexactly(int(length[1])) if length else await server[0].read()
+        server[1].close()
+        client[1].write(answer + body)
+        await client[1].drain()
 
 
 class SocksProxy(Proxy):
@@ -166,11 +178,9 @@ class SocksProxy(Proxy):
         if self.login is None:
             return True
         reader, writer = client
-        said = []
         await reader.readexactly(1)
-        for _ in range(2):
-            said.append(await reader.readexactly((await reader.readexactly(1))[0]))
-        good = tuple(said) == tuple(word.encode() for word in self.login)
+        said = [await reader.readexactly((await reader.readexactly(1))[0]) for _ in range(2)]
+        good = said == [word.encode() for word in self.login]
         writer.write(b"\x01\x00" if good else b"\x01\x01")
         return good
 

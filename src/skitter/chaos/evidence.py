@@ -81,7 +81,8 @@ def _run(*arguments: str, codes: tuple[int, ...] = (0,)) -> bytes:
     done = subprocess.run(  # noqa: S603  (our own command)
         [SKITTER, *arguments], env=environment(), capture_output=True, check=False
     )
-    if done.returncode not in codes:
+    # One that ends with code 1 because of an error of its own prints nothing.
+    if done.returncode not in codes or (done.returncode and not done.stdout):
         said = done.stderr.decode(errors="replace").strip()
         raise BackendError(f"skitter {arguments[0]} failed: {said}")
     return done.stdout

@@ -1,6 +1,5 @@
 """`skitter config`: what is set, and by whom."""
 
-import re
 import sys
 
 import click
@@ -10,11 +9,9 @@ from skitter.cli.invocation import Invocation
 from skitter.cli.options import examples
 from skitter.config.catalogue import settings_by_name, value_of
 from skitter.config.load import DEFAULT, Loaded
+from skitter.config.secrets import masked_setting
 
 __all__ = ["config"]
-
-#: The password in `redis://user:password@host`.
-PASSWORD = re.compile(r"(?<=://)([^/@:]*):[^/@]*@")
 
 
 @click.group()
@@ -48,13 +45,12 @@ def show(invocation: Invocation, as_json: bool) -> None:
 
 def _rows(loaded: Loaded) -> dict[str, dict[str, object]]:
     return {
-        name: {"value": _masked(value_of(loaded.settings, name)), "source": loaded.sources[name]}
+        name: {
+            "value": masked_setting(name, value_of(loaded.settings, name)),
+            "source": loaded.sources[name],
+        }
         for name in settings_by_name()
     }
-
-
-def _masked(value: object) -> object:
-    return PASSWORD.sub(r"\1:***@", value) if isinstance(value, str) else value
 
 
 def _written(value: object) -> str:

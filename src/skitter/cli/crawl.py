@@ -12,6 +12,21 @@ from skitter.cli.options import examples
 __all__ = ["crawl"]
 
 
+def _to_delays(
+    _ctx: click.Context, _param: click.Parameter, value: str | None
+) -> tuple[float, ...] | None:
+    """`10,30,60` of a command line; `none` is no delay and no further try."""
+    if value is None or value == "none":
+        return None if value is None else ()
+    try:
+        delays_s = tuple(float(word) for word in value.split(","))
+    except ValueError:
+        delays_s = (-1.0,)
+    if not all(0 <= delay_s < float("inf") for delay_s in delays_s):
+        raise click.BadParameter(f"{value!r} is no list of seconds such as 10,30,60")
+    return delays_s
+
+
 @click.command(
     epilog=examples(
         "skitter crawl https://example.com",
@@ -53,6 +68,12 @@ __all__ = ["crawl"]
     help="Seconds between two requests to a domain.  [default: 1]",
 )
 @click.option(
+    "--retries",
+    callback=_to_delays,
+    metavar="S,…",
+    help="Seconds before each further try of what failed; 'none': no other.  [default: 1,5,15]",
+)
+@click.option(
     "--concurrency",
     type=click.IntRange(min=1, max=10_000),
     metavar="N",
@@ -81,7 +102,18 @@ __all__ = ["crawl"]
     help="'Name: value' to send; repeatable. Authorization goes to the seeds' origins only.",
 )
 @click.option("--cookie", metavar="C", help="'name=value; …' to send to the seeds' origins.")
+@click.option(
+    "--cookies",
+    type=click.Choice(["on", "off"]),
+    help="Send cookies that sites set back to them.  [default: on]",
+)
 @click.option("--user-agent", metavar="UA", help="Send this User-Agent.")
+@click.option(
+    "--proxy",
+    multiple=True,
+    metavar="URL",
+    help="Go through a proxy: http, https, socks5 or socks5h; repeatable.",
+)
 @click.option(
     "-o",
     "--output",
@@ -126,7 +158,10 @@ def crawl(invocation: Invocation, /, **flags: Any) -> int:  # noqa: ANN401 - as 
     invocation.start_logs()
     options = read_options(invocation, flags)
     if flags["dry_run"]:
-        describe(options.job, options.settings, as_json=options.json, **options.places)
+        proxies = [proxy.url for proxy in options.proxies]
+        describe(
+            options.job, options.settings, proxies=proxies, as_json=options.json, **options.places
+        )
         return 0
     with Loading():
         from skitter.cli.crawl_run import run  # noqa: PLC0415

@@ -18,11 +18,17 @@ from skitter.models import JobState
 __all__ = ["describe", "say_summary", "warn_of_failure"]
 
 #: Shown of a long list.
-_SHOWN_SEEDS = 5
+_SHOWN = 5
 
 
 def describe(
-    job: CrawlJob, settings: Settings, *, data: str, outputs: Sequence[str], as_json: bool
+    job: CrawlJob,
+    settings: Settings,
+    *,
+    data: str,
+    outputs: Sequence[str],
+    proxies: Sequence[str],
+    as_json: bool,
 ) -> None:
     """The job as it would be run."""
     spec = job.spec
@@ -33,16 +39,15 @@ def describe(
             **asdict(spec),
             "delay_s": settings.politeness.delay_s,
             "concurrency": settings.politeness.concurrency,
+            "proxies": list(proxies),
             "data": data,
             "outputs": list(outputs),
         }
         click.echo(json.dumps(document, ensure_ascii=False))
         return
-    more = len(spec.seeds) - _SHOWN_SEEDS
-    seeds = " ".join(spec.seeds[:_SHOWN_SEEDS]) + (f" and {more} more" if more > 0 else "")
     rows = [
         ("job", job.name),
-        ("seeds", seeds),
+        ("seeds", _some(spec.seeds)),
         ("scope", spec.scope.value),
         ("depth", spec.depth),
         ("allow", " ".join(spec.allow)),
@@ -50,6 +55,7 @@ def describe(
         ("robots", spec.robots),
         ("sitemaps", "read" if spec.sitemaps else "not read"),
         ("rate", _rate(settings)),
+        ("proxies", _some(proxies)),
         ("data", data),
         ("outputs", " ".join(outputs)),
     ]  # fmt: skip
@@ -57,6 +63,11 @@ def describe(
         if value != "":
             click.echo(f"{name + ':':<10}{value}")
     click.echo("Nothing was fetched or written (--dry-run).")
+
+
+def _some(things: Sequence[str]) -> str:
+    more = len(things) - _SHOWN
+    return " ".join(things[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _rate(settings: Settings) -> str:

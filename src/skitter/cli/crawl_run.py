@@ -122,6 +122,7 @@ def _assignment(options: Options) -> Assignment:
         job=options.job.name,
         hosts=options.job.hosts,
         resolve={resolve.entry: resolve.addresses for resolve in options.resolve},
+        proxies=options.proxies,
         outputs=options.outputs,
         include_body=options.body,
         workers=options.workers,

@@ -67,8 +67,8 @@ REASONS = {
     DropReason.URL_TOO_LONG: "Longer than `limits.max_url_length`.",
     DropReason.TOO_MANY_REDIRECTS: "More hops in a row than `limits.max_redirects`.",
     DropReason.DEPTH: "Reserved: deeper than the job allows. Such links are not followed now.",
-    DropReason.TRAP: "Reserved: looks like an endless set of pages.",
-    DropReason.BUDGET: "Reserved: a cap of the job or domain is used up.",
+    DropReason.TRAP: "Its URL is written like one of an endless set (`traps.enabled`).",
+    DropReason.BUDGET: "Its domain had `traps.domain_pages`, or its kind brought nothing new.",
     DropReason.CRAWL_DELAY: "The host's crawl-delay is longer than `robots.max_crawl_delay_s`.",
     DropReason.MAX_PAGES: "In summaries only: still queued when `--max-pages` was reached.",
     DropReason.STOPPED: "Reserved: the job was stopped.",
@@ -88,6 +88,8 @@ CODES = {
     ErrorCode.ROBOTS_UNREACHABLE: "robots.txt could not be had, so the host must be left alone"
     " (RFC 9309).",
     ErrorCode.HTTP: "Followed by the status: 408, 429 or 5xx at the last try (`http_503`).",
+    ErrorCode.BLOCKED: "The site answers with a challenge instead of the page.",
+    ErrorCode.UNREACHABLE: "Its site has not answered for long, so it was not asked for this one.",
     ErrorCode.INTERNAL: "A mistake of ours; please report it.",
 }
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
@@ -12,7 +12,8 @@ from skitter.cli.main import main
 from skitter.cli.manual import EXIT_CODES, manual_page
 from skitter.cli.record_page import record_page
 from skitter.cli.tree import CommandPage, OptionRow, walk
-from skitter.config.catalogue import Section, Setting, sections
+from skitter.config.catalogue import DOMAINS, Section, Setting, sections
+from skitter.config.manners import DomainManners
 
 __all__ = ["pages"]
 
@@ -75,6 +76,15 @@ def _settings() -> Iterator[str]:
     )
     for section in sections():
         yield from _section(section)
+    yield from _domains()
+
+
+def _domains() -> Iterator[str]:
+    yield from ("", f"## {DOMAINS}", "", (DomainManners.__doc__ or "").strip(), "")
+    yield from ("```toml", '[domains."example.com"]', "delay_s = 5", "concurrency = 1", "```", "")
+    yield from ("| key | type |", "|---|---|")
+    for name, kind in get_type_hints(DomainManners, include_extras=True).items():
+        yield f"| `{name}` | {_cell(_kind(kind))} |"
 
 
 def _section(section: Section) -> Iterator[str]:

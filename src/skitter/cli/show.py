@@ -8,16 +8,18 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skitter.catalog.base import Page
+from skitter.catalog.base import Catalog, Page
 from skitter.cli.invocation import Invocation
 from skitter.cli.options import examples
 from skitter.cli.reading import choose_job, data_option, job_option, printable
 from skitter.errors import SkitterError
+from skitter.frontier.base import JobInfo
 from skitter.models import Headers, Record
 from skitter.outputs.jsonl import JsonLines
 from skitter.store.base import StoredPage
-from skitter.urls.fingerprint import fingerprint, record_id
+from skitter.urls.fingerprint import fingerprint, record_id, session_fingerprint
 from skitter.urls.normalize import operator_url
+from skitter.urls.traps import without_session
 from skitter.wiring import Backends, open_backends
 
 __all__ = ["show"]
@@ -73,7 +75,7 @@ async def _show(
 ) -> None:
     async with open_backends(data, invocation.load().settings) as backends:
         job = await choose_job(backends.frontier, job_name, data)
-        page = await backends.catalog.get(job.name, record_id(job.job_id, fingerprint(url), 0))
+        page = await _find_page(backends.catalog, job, url)
         if page is None:
             message = f"no record of {url} in job {job.name}: not fetched yet, or not part of it"
             raise SkitterError(message)
@@ -87,6 +89,15 @@ async def _show(
             _print_table(page.record)
         else:
             _write(page.line + b"\n")
+
+
+async def _find_page(catalog: Catalog, job: JobInfo, url: str) -> Page | None:
+    """The page of a URL; of a link with a session id the one that was fetched, in any session."""
+    keys = [fingerprint(url)]
+    if free := without_session(url):
+        keys.append(session_fingerprint(free))
+    pages = [await catalog.get(job.name, record_id(job.job_id, key, 0)) for key in keys]
+    return next((page for page in pages if page), None)
 
 
 async def _with_body(backends: Backends, page: Page) -> Page:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from skitter.config.advice import explain, unknown
 from skitter.config.catalogue import DOMAINS, Setting, sections, settings_by_name
 from skitter.config.manners import DomainManners
+from skitter.config.secrets import masked_setting
 from skitter.config.settings import Settings
 from skitter.config.sources import Raw, find_file, from_environment, from_file
 from skitter.errors import ConfigError
@@ -123,7 +124,8 @@ def _convert(setting: Setting, raw: Raw) -> object:
         _refuse_non_finite(converted)
     except msgspec.ValidationError as error:
         expected = explain(str(error), setting.type)
-        message = f"{raw.source}: {setting.name}: {expected} ({_shown(raw.value)})"
+        shown = _shown(masked_setting(raw.name, raw.value))
+        message = f"{raw.source}: {setting.name}: {expected} ({shown})"
         raise ConfigError(message) from error
     return converted
 

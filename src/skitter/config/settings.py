@@ -18,6 +18,7 @@ from skitter.config.manners import (
     Throttle,
 )
 from skitter.config.product import user_agent
+from skitter.config.proxy import Proxy
 
 __all__ = [
     "Backoff",
@@ -31,6 +32,7 @@ __all__ = [
     "Limits",
     "Links",
     "Politeness",
+    "Proxy",
     "Retry",
     "Robots",
     "Security",
@@ -62,6 +64,20 @@ class Fetch(Struct, frozen=True, kw_only=True):
             description="The whole User-Agent header. Empty: product, version and `fetch.contact`."
         ),
     ] = ""
+    user_agents: Annotated[
+        tuple[HeaderText, ...],
+        Meta(
+            description="Further User-Agents, for domains that have blocked the one before. "
+            "Empty: every request says who it is from, whatever happens."
+        ),
+    ] = ()
+    cookies: Annotated[
+        bool,
+        Meta(
+            description="true: cookies that sites set are sent back to them, each job and worker "
+            "with a jar of its own that ends with the run. false: only those of `--cookie`."
+        ),
+    ] = True
     timeout_s: Annotated[
         float, Meta(gt=0, description="Longest time for one request, from connect to last byte.")
     ] = 30.0
@@ -325,6 +341,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """All sections; each attribute is a table of `skitter.toml`."""
 
     fetch: Fetch = Fetch()
+    proxy: Proxy = Proxy()
     dns: Dns = Dns()
     politeness: Politeness = Politeness()
     robots: Robots = Robots()

@@ -22,6 +22,7 @@ from skitter.engine.pacing import Pacer
 from skitter.engine.page import Processed, process
 from skitter.engine.plan import JobPlan, max_body_bytes
 from skitter.engine.robots import RobotsAnswer, RobotsCache
+from skitter.engine.sessions import Sessions
 from skitter.engine.verdicts import Judgement, judge
 from skitter.engine.writer import Result, Writer
 from skitter.fetch.base import Fetch, Fetcher, FetchResult
@@ -85,6 +86,7 @@ class Errands:
         self._moved = moved
         self._gate = RobotsGate(robots, frontier, self._obey)
         self._pacer = Pacer(clock.monotonic)
+        self._sessions = Sessions(clock, enabled=settings.fetch.cookies)
         self._selectors: dict[str, LinkSelector] = {}
         self._news = News()
         self._random = Random().random  # noqa: S311 - jitter, not a secret
@@ -195,6 +197,8 @@ class Errands:
     def _obey(self, lease: Lease, answer: RobotsAnswer) -> None:
         if answer.forbidden:
             self._drop(lease, DropReason.FORBIDDEN_ADDRESS)
+        elif answer.rules is None and answer.retry_after_s is not None:
+            self._on_fetched(lease, answer.as_result())
         elif answer.rules is None:
             error = f"{ErrorCode.ROBOTS_UNREACHABLE.value}: {answer.problem}"
             self._finish(lease, FetchResult(), Judgement(outcome=Outcome.FAILED, error=error))
@@ -210,12 +214,14 @@ class Errands:
         if self._resting and self._is_resting(lease):
             self._give_back(lease)
             return
+        headers = self._selectors[lease.job].plan.headers_for(request.url, lease.identity)
         fetch = Fetch(
             url=request.url,
             host=host_of(request.url),
-            headers=self._selectors[lease.job].plan.headers_for(request.url),
+            headers=self._sessions.lines_for(lease, headers),
             max_body_bytes=max_body_bytes(request, self._settings.fetch),
             timeout_s=self._settings.fetch.timeout_s,
+            identity=lease.identity,
         )
         gap_s = max(lease.pace_s, self._gate.crawl_delay_s(request.domain))
         left = partial(self._hooks.sent, lease)
@@ -268,6 +274,7 @@ class Errands:
             self._let_go(lease)
             return
         self._hooks.fetched(lease, result)
+        self._sessions.learn(lease, result)
         judgement = judge(lease, result, self._settings, self._clock.time(), self._random())
         if judgement.holds_domain:
             # For as long as the frontier will say; until it does, for long enough.

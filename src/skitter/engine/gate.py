@@ -53,7 +53,9 @@ class RobotsGate:
         self._waiting.clear()
 
     async def _load(self, origin: str, lease: Lease, plan: JobPlan) -> None:
-        answer = self._cache.lookup(origin) or await self._cache.load(origin, plan.headers_for)
+        answer = self._cache.lookup(origin) or await self._cache.load(
+            origin, plan.headers_for, lease.identity
+        )
         rules = answer.rules
         if rules is not None:
             if answer.too_slow:

@@ -142,7 +142,10 @@ def process(
         digest=digest,
         title=read.title,
         links=read.links,
-        request_headers=_sent_headers(plan.headers_for(request.url), origin_of(request.url)),
+        request_headers=_sent_headers(
+            result.request_headers or plan.headers_for(request.url, lease.identity),
+            origin_of(request.url),
+        ),
         response_headers=headers,
         attrs=_attrs(read.robots),
         elapsed_ms=own.elapsed_ms,

@@ -1,6 +1,7 @@
 """A job as a worker needs it: its spec, ready to be applied to thousands of pages."""
 
 from skitter.config.settings import Fetch as FetchSettings
+from skitter.engine.identity import HeaderLines, Identities
 from skitter.frontier.base import JobInfo
 from skitter.models import Headers, JobSpec, Request, RequestKind
 from skitter.urls.domain import domain_of_url
@@ -24,17 +25,11 @@ BASE_PRIORITY = 50
 #: A link's priority is its page's less this.
 LEVEL_COST = 10
 
-#: What libcurl can decode; without this line it would say so itself, unseen by records.
-_ACCEPT_ENCODING = "gzip, deflate, br"
-_ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-#: Sent only to the seeds' own origins.
-_CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
-
 
 class JobPlan:
     """Spec, scope and headers of a job. Replaced when the job's scope grows."""
 
-    def __init__(self, info: JobInfo, user_agent: str) -> None:
+    def __init__(self, info: JobInfo, settings: FetchSettings) -> None:
         self.name = info.name
         self.job_id = info.job_id
         self.spec: JobSpec = info.spec
@@ -45,27 +40,13 @@ class JobPlan:
         self.seed_origins = frozenset(origin_of(seed) for seed in info.scope_seeds)
         # Only what the operator typed: where a seed redirects to is the web's choice.
         self._trusted_origins = frozenset(origin_of(seed) for seed in info.spec.seeds)
-        self._public, self._private = _header_lines(info.spec, user_agent)
+        agents = (settings.user_agent, *settings.user_agents)
+        self._identities = Identities(info.spec, agents)
 
-    def headers_for(self, url: str) -> tuple[str, ...]:
+    def headers_for(self, url: str, identity: int = 0) -> HeaderLines:
         """The header lines for a URL; credentials go to the seeds' origins only."""
-        return self._private if origin_of(url) in self._trusted_origins else self._public
-
-
-def _header_lines(spec: JobSpec, user_agent: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    lines = {
-        "user-agent": f"User-Agent: {spec.user_agent or user_agent}",
-        "accept": f"Accept: {_ACCEPT}",
-        "accept-encoding": f"Accept-Encoding: {_ACCEPT_ENCODING}",
-    }
-    secret: dict[str, str] = {}
-    for name, value in spec.headers:
-        target = secret if name.lower() in _CREDENTIALS else lines
-        target[name.lower()] = f"{name}: {value}"
-    if spec.cookie is not None:
-        secret["cookie"] = f"Cookie: {spec.cookie}"
-    public = tuple(lines.values())
-    return public, (*public, *secret.values()) if secret else public
+        trusted = origin_of(url) in self._trusted_origins
+        return self._identities.lines(identity, trusted=trusted)
 
 
 def headers_of(lines: tuple[str, ...]) -> Headers:

@@ -25,8 +25,8 @@ __all__ = ["RobotsAnswer", "RobotsCache", "RobotsCopy", "SharedRobots"]
 #: RFC 9309 2.3.1.2: at least five hops should be followed.
 _MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
-#: URL -> its header lines: a hop to another origin must not carry this one's credentials.
-HeadersFor = Callable[[str], tuple[str, ...]]
+#: URL, identity -> header lines: a hop to another origin must not carry this one's credentials.
+HeadersFor = Callable[[str, int], tuple[str, ...]]
 #: Origins remembered; the oldest are asked again.
 _MAX_ORIGINS = 100_000
 
@@ -39,6 +39,8 @@ class RobotsCopy(Struct, frozen=True, kw_only=True):
     problem: str = ""
     #: The address guard refused the host.
     forbidden: bool = False
+    #: No proxy let us ask: worth another try after so long; says nothing about the host.
+    retry_after_s: float | None = None
     #: Seconds for which it may still be used.
     fresh_s: float = 0.0
 
@@ -55,9 +57,20 @@ class RobotsAnswer(Struct, frozen=True, kw_only=True):
     rules: RobotsRules | None = None
     problem: str = ""
     forbidden: bool = False
+    #: See `RobotsCopy.retry_after_s`.
+    retry_after_s: float | None = None
     #: Its crawl-delay is longer than is accepted.
     too_slow: bool = False
     expires_at: float = 0.0
+
+    def as_result(self) -> FetchResult:
+        """What a request ends with for which no proxy was to be had."""
+        return FetchResult(
+            error=ErrorCode.CONNECT,
+            detail=self.problem,
+            by_proxy=True,
+            retry_after_s=self.retry_after_s,
+        )
 
 
 class SharedRobots(Protocol):
@@ -100,28 +113,29 @@ class RobotsCache:
             return None
         return answer
 
-    async def load(self, origin: str, headers_for: HeadersFor) -> RobotsAnswer:
+    async def load(self, origin: str, headers_for: HeadersFor, identity: int) -> RobotsAnswer:
         """The origin's robots.txt: somebody else's copy, or fetched, with its own retries."""
         if self._shared is None:
-            return self._remember(origin, await self._obtain(origin, headers_for))
+            return self._remember(origin, await self._obtain(origin, headers_for, identity))
         copy, own = await self._shared.robots(self._worker, origin), None
         if copy is None:
-            own = await self._obtain(origin, headers_for)
+            own = await self._obtain(origin, headers_for, identity)
             copy = await self._shared.publish_robots(origin, own)
         if own is None or own.status_code != copy.status_code:
             self._hooks.robots_read(origin, copy.as_result())
         return self._remember(origin, copy)
 
-    async def _obtain(self, origin: str, headers_for: HeadersFor) -> RobotsCopy:
-        result = await self._fetch(origin, headers_for)
+    async def _obtain(self, origin: str, headers_for: HeadersFor, identity: int) -> RobotsCopy:
+        result = await self._fetch(origin, headers_for, identity)
         copy = self._copy(result)
         for _ in range(self._settings.retries):
-            if copy.status_code is not None or copy.forbidden:
+            if copy.status_code is not None or copy.forbidden or copy.retry_after_s is not None:
                 break
             await asyncio.sleep(self._settings.retry_delay_s)
-            result = await self._fetch(origin, headers_for)
+            result = await self._fetch(origin, headers_for, identity)
             copy = self._copy(result)
-        self._hooks.robots_read(origin, result)
+        if copy.retry_after_s is None:
+            self._hooks.robots_read(origin, result)
         return copy
 
     def _remember(self, origin: str, copy: RobotsCopy) -> RobotsAnswer:
@@ -135,6 +149,7 @@ class RobotsCache:
             rules=rules,
             problem=copy.problem,
             forbidden=copy.forbidden,
+            retry_after_s=copy.retry_after_s,
             too_slow=rules is not None and self._is_too_slow(rules),
             expires_at=self._clock.monotonic() + copy.fresh_s,
         )
@@ -147,9 +162,9 @@ class RobotsCache:
         limit_s = self._settings.max_crawl_delay_s
         return limit_s is not None and (rules.crawl_delay_s or 0.0) > limit_s
 
-    async def _fetch(self, origin: str, headers_for: HeadersFor) -> FetchResult:
+    async def _fetch(self, origin: str, headers_for: HeadersFor, identity: int) -> FetchResult:
         url = f"{origin}/robots.txt"
-        result = await self._fetch_hop(url, headers_for(url))
+        result = await self._fetch_hop(url, headers_for(url, identity), identity)
         for _ in range(_MAX_REDIRECTS):
             if result.error is not None or result.status_code not in _REDIRECTS:
                 break
@@ -158,16 +173,17 @@ class RobotsCache:
             except InvalidURLError:
                 break
             url = target
-            result = await self._fetch_hop(url, headers_for(url))
+            result = await self._fetch_hop(url, headers_for(url, identity), identity)
         return result
 
-    async def _fetch_hop(self, url: str, headers: tuple[str, ...]) -> FetchResult:
+    async def _fetch_hop(self, url: str, headers: tuple[str, ...], identity: int) -> FetchResult:
         fetch = Fetch(
             url=url,
             host=host_of(url),
             headers=headers,
             max_body_bytes=self._settings.max_bytes,
             timeout_s=self._settings.timeout_s,
+            identity=identity,
         )
         result = await fetch_once(self._fetcher, fetch)
         self._hooks.robots_fetched(url, result)
@@ -178,6 +194,8 @@ class RobotsCache:
         if result.error is None and status is not None and status < 500:
             return RobotsCopy(status_code=status, body=result.body, fresh_s=self._settings.ttl_s)
         problem = result.detail if result.error is not None else f"answered {status}"
+        if result.by_proxy:
+            return RobotsCopy(problem=problem, retry_after_s=result.retry_after_s or 0.0)
         return RobotsCopy(
             problem=f"robots.txt: {problem}",
             forbidden=result.forbidden,

@@ -96,6 +96,8 @@ def _broken(
     lease: Lease, result: FetchResult, error: str, settings: Settings, random: float
 ) -> Judgement:
     """There was no answer, or not the whole of it."""
+    if result.by_proxy and result.retry_after_s is not None:
+        return _patient(lease, error, result.retry_after_s, settings)
     if result.error is ErrorCode.DNS:
         return _unresolved(lease, result, error, settings)
     sign = Sign.FAILED if result.error in _FAILURES else None
@@ -107,6 +109,11 @@ def _unresolved(lease: Lease, result: FetchResult, error: str, settings: Setting
     after_s = result.retry_after_s
     if after_s is None:
         return _again(lease, error, None, (settings.dns.retry_delay_s,) * settings.dns.retries)
+    return _patient(lease, error, after_s, settings)
+
+
+def _patient(lease: Lease, error: str, after_s: float, settings: Settings) -> Judgement:
+    """What failed is ours: the site is asked later, as often as one that holds us off."""
     last = lease.holds + 1 >= settings.retry.max_holds
     outcome = Outcome.FAILED if last else Outcome.RETRY
     return Judgement(outcome=outcome, error=error, after_s=after_s, costs_try=False)

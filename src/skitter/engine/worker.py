@@ -87,6 +87,8 @@ class Worker:
             written=self._on_written,
         )
         self._reporting = asyncio.Lock()
+        #: Held while leases are on their way to us, or we say which ones we have.
+        self._counting = asyncio.Lock()
         self._wake = asyncio.Event()
         self._draining = False
         #: Something must reach the frontier, or be had from it, at once.
@@ -190,14 +192,15 @@ class Worker:
         if self._draining or room <= 0 or self._writer.is_full:
             self._writer.pace(starved=self._draining, idle=not self.in_flight)
             return None
-        asked_at = self._clock.monotonic()
-        grant = await self._frontier.lease(self.name, room)
-        for news in grant.news:
-            self._hear(news, self._clock.monotonic() - asked_at)
-        for lease in grant.leases:
-            if not self._errands.knows(lease):
-                await self._learn_job(lease.job)
-            self._errands.begin(lease)
+        async with self._counting:
+            asked_at = self._clock.monotonic()
+            grant = await self._frontier.lease(self.name, room)
+            for news in grant.news:
+                self._hear(news, self._clock.monotonic() - asked_at)
+            for lease in grant.leases:
+                if not self._errands.knows(lease):
+                    await self._learn_job(lease.job)
+                self._errands.begin(lease)
         self._writer.pace(starved=len(grant.leases) < room, idle=not self.in_flight)
         return grant.next_due_s
 
@@ -219,7 +222,7 @@ class Worker:
     async def _learn_job(self, job: str) -> None:
         info = await self._frontier.info(job)
         if info is not None:
-            self._errands.learn(JobPlan(info, self._settings.fetch.user_agent))
+            self._errands.learn(JobPlan(info, self._settings.fetch))
 
     def _on_moved(self, urgent: bool) -> None:  # noqa: FBT001  (a callback's only argument)
         self._urgent = self._urgent or urgent
@@ -257,7 +260,8 @@ class Worker:
             if self._errands.gave_up:
                 # The heartbeat renewed leases that nobody works on any more.
                 self._errands.gave_up = False
-                await self._frontier.retain(self.name, list(self._errands.leases))
+                async with self._counting:
+                    await self._frontier.retain(self.name, list(self._errands.leases))
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._pulse.heartbeat_s):
                     await self._beat_now.wait()

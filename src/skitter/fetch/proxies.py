@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
+from skitter.config.secrets import masked
 from skitter.errors import ConfigError
 
 __all__ = ["Proxy", "ProxyPool", "ProxyRests", "parse_proxy", "read_proxies"]
@@ -99,10 +100,7 @@ def _of_lines(path: Path) -> list[Proxy]:
 
 
 def _shown(text: str) -> str:
-    """What is no secret of it, even if it is no URL."""
-    scheme, slashes, rest = text.rpartition("://")
-    secret, at, place = rest.rpartition("@")
-    return repr(f"{scheme}{slashes}{'***@' if secret and at else at}{place}"[:200])
+    return repr(masked(text)[:200])
 
 
 class ProxyRests(Struct, frozen=True, kw_only=True):

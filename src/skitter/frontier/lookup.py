@@ -84,7 +84,8 @@ class FrontierLookup:
 
     def spent(self, job: str, domain: str) -> Spent:
         """Nothing, if nothing of the domain was fetched."""
-        rows = self._db.query(_SQL["budget"], (job, domain))
+        there = self._db.query(_SQL["has_budget"])
+        rows = self._db.query(_SQL["budget"], (job, domain)) if there else []
         return Spent(
             pages=sum(pages for pattern, pages, _ in rows if not pattern),
             credits={pattern: credit for pattern, _, credit in rows if pattern},

@@ -13,6 +13,9 @@ SELECT count(*) FROM request INDEXED BY queue
 WHERE state = 0 AND domain = :domain AND job = (SELECT id FROM job WHERE name = :job)
   AND priority >= :priority AND (priority > :priority OR id < :id)
 
+-- name: has_budget
+SELECT 1 FROM sqlite_master WHERE name = 'budget'
+
 -- name: budget
 -- What a job has spent on a domain.
 SELECT pattern, pages, credit FROM budget

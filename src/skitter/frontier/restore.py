@@ -91,7 +91,8 @@ class Restorer:
     def fill(self, board: Board) -> None:
         """Put domains, queues, delayed requests and leases on a board that has the jobs."""
         by_id = self._domains()
-        board.budgets.restore(self._db.query(SQL["budgets"]))
+        if self._db.query(SQL["has_budget"]):
+            board.budgets.restore(self._db.query(SQL["budgets"]))
         board.domains.update((state.name, state) for state in by_id.values())
         # What waited when a job was stopped has been counted as dropped; only its rows remain.
         stopped = {job.id for job in board.jobs.values() if job.state is JobState.STOPPED}

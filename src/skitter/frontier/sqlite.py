@@ -68,6 +68,8 @@ class SqliteFrontier(SqliteDomains):
     ) -> None:
         schema = read_schema("skitter.frontier")
         self._db = Database(path, schema, FRONTIER_FORMAT, read_only=read_only)
+        if not read_only:
+            self._db.execute(SQL["make_budget"])
         self._clock = clock
         self._default_rate = default_rate
         self._backoff = backoff

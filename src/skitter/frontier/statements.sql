@@ -117,6 +117,17 @@ UPDATE job SET state = ?, max_pages = ?, version = ?, scope_seeds = ?, accepted 
                failed = ?, redirected = ?, body_bytes = ?, dropped = ?
 WHERE id = ?
 
+-- name: has_budget
+-- A folder from before there was such a table has none.
+SELECT 1 FROM sqlite_master WHERE name = 'budget'
+
+-- name: make_budget
+CREATE TABLE IF NOT EXISTS budget (
+    job INTEGER NOT NULL, domain INTEGER NOT NULL, pattern TEXT NOT NULL,
+    pages INTEGER NOT NULL, credit REAL NOT NULL,
+    PRIMARY KEY (job, domain, pattern)
+) WITHOUT ROWID
+
 -- name: budgets
 SELECT job, domain, pattern, pages, credit FROM budget
 

@@ -14,6 +14,7 @@ from skitter.errors import (
     UsageError,
 )
 from skitter.frontier.base import Frontier
+from skitter.frontier.health import Rules
 from skitter.frontier.sqlite import FRONTIER_FORMAT
 from skitter.models import Completion, JobState, Outcome
 from skitter.politeness.rates import Rate
@@ -117,13 +118,13 @@ def test_a_folder_of_a_newer_version_is_refused(tmp_path: Path, stage: Stage) ->
     with pytest.raises(DataFolderNewerError, match="upgrade"):
         stage.reopen()
     # So that the stage can be left.
-    stage._frontier = open_sqlite(tmp_path, TurnableClock(), Rate())
+    stage._frontier = open_sqlite(tmp_path, TurnableClock(), Rate(), Rules())
 
 
 def test_a_file_that_is_no_database_is_said_to_be_damaged(tmp_path: Path) -> None:
     (tmp_path / "frontier.sqlite").write_bytes(b"not a database " * 1_000)
     with pytest.raises(DataFolderDamagedError, match=r"frontier\.sqlite"):
-        open_sqlite(tmp_path, TurnableClock(), Rate())
+        open_sqlite(tmp_path, TurnableClock(), Rate(), Rules())
 
 
 def test_closing_twice_is_closing_once(stage: Stage) -> None:

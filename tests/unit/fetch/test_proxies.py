@@ -114,7 +114,7 @@ def test_a_domain_keeps_its_proxy_until_it_is_blocked(
 
 def test_domains_are_spread() -> None:
     pool, proxies = pool_of(4)
-    counts = {proxy: 0 for proxy in proxies}
+    counts = dict.fromkeys(proxies, 0)
     for domain in DOMAINS:
         counts[pool.choose(domain, 0, 0.0)] += 1
     assert min(counts.values()) > len(DOMAINS) / 8

@@ -105,3 +105,46 @@ def test_a_rate_that_makes_no_sense_is_refused(values: dict[str, float]) -> None
         Rate(**values)
     with pytest.raises(UsageError, match="a rate"):
         msgspec.convert(values, Rate)
+
+
+@EVERY_DAY
+@given(rates, attempts)
+def test_elastic_grants_never_exceed_twice_the_even_pace(rate: Rate, gaps_s: list[float]) -> None:
+    elastic = Rate(hits=rate.hits, window_s=rate.window_s, scale=rate.scale, elastic=True)
+    now, tat, times = 0.0, float("-inf"), []
+    for gap_s in gaps_s:
+        now += gap_s
+        due_at = max(elastic.due_at(tat), times[-1] + elastic.gap_s if times else 0.0)
+        if due_at <= now:
+            tat = elastic.spend(tat, now)
+            times.append(now)
+    assert all(later - earlier >= elastic.interval_s / 2 for earlier, later in pairwise(times))
+    # In the long run the rate holds: whatever is made up was missed before, within a window.
+    for first, start in enumerate(times):
+        for last in range(first, len(times)):
+            most = (times[last] - start + elastic.window_s) / elastic.interval_s + 2
+            assert last - first + 1 <= most + 1e-6
+
+
+@EVERY_DAY
+@given(rates, st.floats(1, 64))
+def test_an_eased_rate_is_gentler_and_never_stalls(rate: Rate, factor: float) -> None:
+    eased = rate.eased(factor)
+    assert eased.interval_s >= rate.interval_s
+    assert eased.concurrency >= 1
+    assert eased.interval_s <= rate.interval_s * factor * 1.000_001
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [
+        (Rate(), "1 every 1 s"),
+        (Rate.of_delay(0.0), "no delay, 1 at once"),
+        (Rate.of_delay(0.0, 8), "no delay, 8 at once"),
+        (Rate(hits=10, window_s=60.0, scale=0.5, concurrency=2), "1 every 12 s, 2 at once"),
+        (Rate(hits=10, window_s=60.0, elastic=True), "1 every 6 s, elastic"),
+        (Rate(hits=10, window_s=60.0, moderated=False), "10 in 60 s, bursts allowed"),
+    ],
+)
+def test_a_rate_is_said_in_words(rate: Rate, words: str) -> None:
+    assert rate.said() == words
