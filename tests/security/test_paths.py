@@ -42,7 +42,7 @@ def test_a_job_s_name_is_no_path(tmp_path: Path, name: str) -> None:
 
 
 def test_a_url_is_no_path(tmp_path: Path) -> None:
-    paths = ["/../../evil", "/%2e%2e/%2e%2e/evil", "/..%2f..%2fevil", "/..%5c..%5cevil", "//evil"]
+    paths = ["/../../evil", "/%2e%2e/2/evil", "/..%2f..%2fevil", "/..%5c..%5cevil", "/x//evil"]
     paths += ["/a%00b", "/C:/evil", "/" + "long" * 200, "/con.txt", "/.%0d%0a"]
     with origin({"/": page(*paths)}, SITE) as server:
         outputs = ("-o", "out.jsonl", "-o", "out.csv", "-o", "out.warc.gz", "--body")
@@ -62,12 +62,6 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert crawl(folder, server, "--job", "mine").code == 0
         (folder / "url").write_text(f"{server.url}/")
     return folder
-
-
-def contents(crawled: Path) -> list[Path]:
-    """What is in its data folder, folders first."""
-    data = crawled / "folder" / "data"
-    return sorted(path.relative_to(data) for path in data.rglob("*"))
 
 
 PLACES = [
@@ -97,8 +91,7 @@ def test_a_link_in_the_data_folder_is_not_followed(
     else:
         assert done.code == 2, done.err
         (line,) = done.err.splitlines()
-        assert path.name in line
-        assert "link" in line
+        assert f"{path.name} is a link, which is not followed" in line
 
 
 @pytest.mark.parametrize("place", ["frontier.sqlite", "segments/JOB/FILE"])
@@ -120,8 +113,8 @@ def test_commands_that_read_do_not_follow_one_either(
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) in {(1, ""), (2, "")}
-    assert "link" in done.stderr
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is a link, which is not followed" in done.stderr
 
 
 def test_the_folder_itself_may_be_a_link(crawled: Path, tmp_path: Path) -> None:

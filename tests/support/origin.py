@@ -70,6 +70,7 @@ class Origin:
         self.port: int = self._listener.getsockname()[1]
         self._tls = tls
         self.url = f"{'https' if tls else 'http'}://{address}:{self.port}"
+        #: Closed ones too: closing waits for whoever does not read.
         self._writers: set[asyncio.StreamWriter] = set()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
@@ -96,12 +97,13 @@ class Origin:
         server = await asyncio.start_server(self._serve, sock=self._listener, ssl=self._tls)
         self._ready.set()
         await self._stopped.wait()
+        # Who connected a moment ago is served a few rounds of the loop later, and a connection
+        # that is closed is let go of as late.
+        await _rounds(5)
         server.close()
         for writer in self._writers:
             writer.transport.abort()
-        # A closed connection is let go of in the loop's next round.
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await _rounds(5)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
@@ -119,7 +121,6 @@ class Origin:
                 if writer.is_closing():
                     break
         writer.close()
-        self._writers.discard(writer)
 
 
 @contextmanager
@@ -144,6 +145,11 @@ def canary(address: str = "127.0.0.2") -> Iterator[tuple[int, Callable[[], bool]
             return True
 
         yield listener.getsockname()[1], touched
+
+
+async def _rounds(number: int) -> None:
+    for _ in range(number):
+        await asyncio.sleep(0)
 
 
 def _parse(head: bytes) -> Asked:

@@ -28,6 +28,8 @@ _MAX_ATTRIBUTE_BYTES = 1_024
 _MAX_AGE_S = 400 * 86_400.0
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _MARK = b"set-cookie:"
+#: What most lines do not begin with.
+_INITIALS = tuple(b"sS")
 _PREFIX = "Cookie: "
 
 
@@ -82,7 +84,7 @@ class CookieJar:
         """Take the cookies of a response to a normalised URL; True: there were some."""
         found = False
         for line in head:
-            if line[:1] in b"sS" and line[:11].lower() == _MARK:
+            if line[0] in _INITIALS and line[:11].lower() == _MARK:
                 found = True
                 cookie = parse_cookie(line[11:].decode("latin-1"), url, now_s)
                 if cookie is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from skitter.engine.logbook import LOG_FOLDER
 from skitter.errors import (
     DataFolderBusyError,
     DataFolderDamagedError,
@@ -26,6 +27,11 @@ FOLDER_FORMAT = 1
 #: How long the children of a dead crawl may take to let go of its folder.
 _HAND_OVER_STEPS = 500
 _HAND_OVER_STEP_S = 0.02
+
+#: What SQLite makes of a database's name.
+_SQLITE_FILES = ("", "-wal", "-shm", "-journal")
+#: Says where the supervisor of a running crawl can be reached.
+_ANNOUNCEMENT = "control"
 
 
 class _Marker(msgspec.Struct):
@@ -55,12 +61,14 @@ class DataFolder:
                 f"{self.root} is not a Skitter data folder: crawl into it first,"
                 " or name the right one with --data"
             )
+        self._refuse_links()
         self._check_format()
 
     def prepare(self) -> None:
         """Make the folder, or refuse one that cannot be written or is too new."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
+            self._refuse_links()
             if not self._marker.exists():
                 self._write_marker()
         except OSError as error:
@@ -117,6 +125,25 @@ class DataFolder:
             os.close(self._lock)
             self._lock = None
 
+    def _refuse_links(self) -> None:
+        """Whoever made the folder may have put a link in it to a file of somebody else's."""
+        link = next(self._links(), None)
+        if link is not None:
+            raise DataFolderError(
+                f"{link} is a link, which is not followed: put there what it leads to,"
+                " or let --data name a link to the whole folder"
+            )
+
+    def _links(self) -> Iterator[str | Path]:
+        databases = (self.frontier, self.catalog)
+        places = [path.with_name(path.name + end) for path in databases for end in _SQLITE_FILES]
+        places += [self._marker, self._marker.with_suffix(".partial"), self._lock_path]
+        folders = [self.segments, self.root / LOG_FOLDER]
+        places += [self.root / _ANNOUNCEMENT, *folders]
+        yield from (path for path in places if path.is_symlink())
+        for folder in folders:
+            yield from _links_below(folder)
+
     def _write_marker(self) -> None:
         partial = self._marker.with_suffix(".partial")
         partial.write_bytes(msgspec.json.encode(_Marker(format=FOLDER_FORMAT)))
@@ -134,10 +161,6 @@ class DataFolder:
                 f"{self.root} has format {marker.format}, this version of Skitter reads up to"
                 f" {FOLDER_FORMAT}: upgrade Skitter or choose another --data"
             )
-
-
-#: Says where the supervisor of a running crawl can be reached.
-_ANNOUNCEMENT = "control"
 
 
 @contextmanager
@@ -167,6 +190,15 @@ def frontier_socket(root: Path) -> Path | None:
     except (OSError, ValueError):
         return None
     return path if path.is_socket() else None
+
+
+def _links_below(folder: str | Path) -> Iterator[str]:
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                yield entry.path
+            elif entry.is_dir():
+                yield from _links_below(entry.path)
 
 
 def _try_lock(descriptor: int) -> bool:

@@ -13,13 +13,15 @@ __all__ = ["LinkResolver", "document_base"]
 MAX_MEMO_BYTES = 16 * 1024 * 1024
 #: What an entry costs beside the characters of its two strings: their headers, its place.
 _ENTRY_BYTES = 150
+#: A longer `<base href>` is not used: every link of the page would be as long.
+_MAX_BASE_CHARS = 2_048
 
 _Memo = dict[str, str | None]
 
 
 def document_base(page_url: str, base_href: str | None) -> str:
     """What the links of a page are relative to: its `<base href>`, if there is a usable one."""
-    if not base_href:
+    if not base_href or len(base_href) > _MAX_BASE_CHARS:
         return page_url
     try:
         return normalize(base_href, page_url)

@@ -1,6 +1,7 @@
 """Fetching through real proxies: every kind, with a login, broken, and for forbidden targets."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,11 @@ async def test_tls_reaches_from_us_to_the_site(tmp_path: Path, scheme: str) -> N
         await reader.readuntil(b"\r\n\r\n")
         writer.write(reply(b"secret", Connection="close"))
         writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+        ended.set()
 
+    ended = asyncio.Event()
     server = await asyncio.start_server(serve, SITE, 0, ssl=context)
     port = server.sockets[0].getsockname()[1]
     kind = HttpProxy if scheme.startswith("http") else SocksProxy
@@ -77,6 +82,7 @@ async def test_tls_reaches_from_us_to_the_site(tmp_path: Path, scheme: str) -> N
         ):
             fetch = fetch_of(f"https://a.test:{port}/", headers=("Authorization: Bearer x",))
             result = await fetch_once(curl, fetch)
+        await ended.wait()
     assert (result.status_code, result.body) == (200, b"secret")
     assert result.head[0].endswith(b"200 OK")
     assert not any(b"Go Ahead" in line or b"X-Proxy" in line for line in result.head)
@@ -238,3 +244,13 @@ async def test_a_proxy_may_have_a_name() -> None:
         True,
         "proxy gone.test:1: cannot resolve it: no such name",
     )
+
+
+async def test_a_silent_proxy_ends_by_the_deadline() -> None:
+    with HttpProxy() as proxy, origin({"/": page()}, SITE) as server:
+        proxy.mute = True
+        async with fetcher(proxies=(proxy.url,)) as curl:
+            for place in (f"{server.url}/", f"https://{SITE}:{server.port}/"):
+                result = await fetch_once(curl, fetch_of(place, timeout_s=0.2))
+                assert (result.error, result.by_proxy) == (ErrorCode.TIMEOUT, False)
+    assert server.asked == []
