@@ -168,3 +168,71 @@ def test_a_table_of_the_configuration_holds_for_its_domain(tmp_path: Path) -> No
     gaps = [b.start_monotonic_s - a.start_monotonic_s for a, b in pairwise(log["site0001.test"])]
     assert min(gaps) >= 0.5 - JITTER_S
     audited(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["reset", "error", "mute"])
+def test_a_request_is_tried_as_often_as_set_and_never_too_early(tmp_path: Path, kind: str) -> None:
+    sick = ("--hosts", "1", "--pages", "1", "--sick", "1", "--sickness", kind)
+    arguments = ("--delay", "0", "--retries", "0.2,0.4", "--json", "-o", "out.jsonl")
+    env = {"SKITTER_FETCH__TIMEOUT_S": "0.5"}
+    with simulated_web(tmp_path, *sick) as sim:
+        done = run_crawl(tmp_path, *sim.crawl_arguments, *arguments, stdin=sim.stdin, env=env)
+        (log,) = asked(sim.log()).values()
+    assert done.code == 0, done.err
+    assert len(log) == 3
+    waits = [b.start_monotonic_s - a.start_monotonic_s for a, b in pairwise(log)]
+    assert waits[0] >= 0.2 - JITTER_S
+    assert waits[1] >= 0.4 - JITTER_S
+    (record,) = read_jsonl(tmp_path / "out.jsonl")
+    assert record["outcome"] == "failed"
+    assert record["error"].partition(":")[0] in {"reset", "http_500", "timeout"}
+
+
+def shares(log: dict[str, list[Access]], hosts: list[str], delay_s: float) -> list[float]:
+    """Which part of the requests that its delay allowed each host really got, while it had any."""
+    found = []
+    for host in hosts:
+        starts = [access.start_monotonic_s for access in log[host]]
+        found.append((len(starts) - 1) * delay_s / (starts[-1] - starts[0]))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+@pytest.mark.timeout(900)
+def test_one_failing_domain_beside_forty_nine_healthy_ones(tmp_path: Path) -> None:
+    web = ("--hosts", "50", "--pages", "60", "--sick", "1", "--sick-requests", "24")
+    arguments = ("--delay", "1", "--json")
+    env = ONE_SERVER
+    with simulated_web(tmp_path, *web) as sim:
+        done = run_crawl(tmp_path, *sim.crawl_arguments, *arguments, stdin=sim.stdin, env=env)
+        log = asked(sim.log())
+    assert done.code == 0, done.err
+    audited(tmp_path)
+    healthy = [f"site{n:04}.test" for n in range(1, 50)]
+    assert min(shares(log, healthy, 1.0)) >= 0.95
+    sick = log["site0050.test"]
+    gaps = [b.start_monotonic_s - a.start_monotonic_s for a, b in pairwise(sick[:25])]
+    # It opens within its window; then each wait has one probe.
+    waits = [gap for gap in gaps if gap >= 60.0 - JITTER_S]
+    assert len(waits) == 24 - 20 + 1
+    assert [access.status for access in sick].count(200) > 40
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+@pytest.mark.timeout(900)
+def test_twenty_stalling_domains_beside_thirty_healthy_ones(tmp_path: Path) -> None:
+    web = ("--hosts", "50", "--pages", "60", "--sick", "20", "--sickness", "mute,drip,endless")
+    env = ONE_SERVER | {"SKITTER_RETRY__DELAYS_S": "[]", "SKITTER_BREAKER__GIVE_UP_S": "60"}
+    arguments = ("--delay", "1", "--json")
+    with simulated_web(tmp_path, *web) as sim:
+        done = run_crawl(tmp_path, *sim.crawl_arguments, *arguments, stdin=sim.stdin, env=env)
+        log = asked(sim.log())
+    assert done.code == 0, done.err
+    audited(tmp_path)
+    summary = done.summary
+    assert summary["accepted"] == summary["pages"] + summary["failed"]
+    ends = [a.end_monotonic_s - a.start_monotonic_s for sends in log.values() for a in sends]
+    assert max(ends) <= 30.0 + 1.0
+    assert min(shares(log, [f"site{n:04}.test" for n in range(1, 31)], 1.0)) >= 0.9

@@ -66,7 +66,9 @@ HOSTILE_HTML = {
     "/tables": b"<table><b><a>" * 100_000,
     "/references": b"<title>" + b"&amp" * 1_000_000,
     "/links": b"".join(b"<a href=//%d.test/>" % n for n in range(200_000)),
-    "/base": b"<base href=" + b"a/" * 100_000 + b">"
+    "/base": b"<base href="
+    + b"a/" * 100_000
+    + b">"
     + b"".join(b"<a href=%d>" % n for n in range(10_000)),
 }
 

@@ -30,7 +30,7 @@ SPELLINGS = {
     "dot": "http://127.0.2.1.:%/dot",
     "percent": "http://%31%32%37.0.2.1:%/percent",
     "enclosed": "http://①②⑦.⓪.②.①:%/enclosed",
-    "full-width": "http://１２７。０。２。１:%/full-width",
+    "full-width": "http://\uff11\uff12\uff17\u3002\uff10\u3002\uff12\u3002\uff11:%/full-width",
     "user-info": "http://127.0.1.1:80@127.0.2.1:%/user-info",
     "double-at": "http://127.0.1.1@127.0.1.1@127.0.2.1:%/double-at",
     "backslash": "http:\\\\127.0.2.1:%\\backslash",

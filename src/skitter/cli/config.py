@@ -4,10 +4,11 @@ import sys
 
 import click
 import msgspec
+from msgspec.structs import asdict
 
 from skitter.cli.invocation import Invocation
 from skitter.cli.options import examples
-from skitter.config.catalogue import settings_by_name, value_of
+from skitter.config.catalogue import DOMAINS, settings_by_name, value_of
 from skitter.config.load import DEFAULT, Loaded
 from skitter.config.secrets import masked_setting
 
@@ -44,13 +45,19 @@ def show(invocation: Invocation, as_json: bool) -> None:
 
 
 def _rows(loaded: Loaded) -> dict[str, dict[str, object]]:
-    return {
+    rows: dict[str, dict[str, object]] = {
         name: {
             "value": masked_setting(name, value_of(loaded.settings, name)),
             "source": loaded.sources[name],
         }
         for name in settings_by_name()
     }
+    for domain, own in loaded.settings.domains.items():
+        for key, value in asdict(own).items():
+            if value is not None and value is not False:
+                source = loaded.sources[f"{DOMAINS}.{domain}"]
+                rows[f'{DOMAINS}."{domain}".{key}'] = {"value": value, "source": source}
+    return rows
 
 
 def _written(value: object) -> str:

@@ -30,7 +30,7 @@ __all__ = [
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
 #: Top-level names that are never on the public internet (RFC 6761, 6762, 9476).
 _OWN_ZONES = frozenset({"alt", "internal", "invalid", "local", "localhost", "test"})
-_JOB_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}\Z")
+_MAX_JOB_NAME = 200
 
 
 class CrawlJob(Struct, frozen=True, kw_only=True):
@@ -64,8 +64,8 @@ def make_job(spec: JobSpec, name: str | None) -> CrawlJob:
         deny=tuple(sorted(spec.deny)),
     )
     number = job_id(msgspec.json.encode(canonical))
-    if name is not None and not _JOB_NAME.match(name):
-        message = "--job: 1 to 200 printable characters"
+    if name is not None and not (0 < len(name) <= _MAX_JOB_NAME and name.isprintable()):
+        message = f"--job: 1 to {_MAX_JOB_NAME} printable characters"
         raise UsageError(message)
     return CrawlJob(name=name or f"{host_of(spec.seeds[0])}-{number[:8]}", job_id=number, spec=spec)
 

@@ -24,6 +24,7 @@ from skitter.config.secrets import masked
 from skitter.config.settings import Settings
 from skitter.errors import ConfigError, UsageError
 from skitter.fetch.proxies import Proxy, read_proxies
+from skitter.frontier.rules import rules
 from skitter.models import JobSpec, Scope
 from skitter.outputs.base import OutputFile, parse_outputs
 
@@ -71,6 +72,7 @@ def read_options(invocation: Invocation, flags: dict[str, Any]) -> Options:
         }
     )
     settings = loaded.settings
+    rules(settings)  # what is wrong with the tables of domains is said before anything happens
     spec = JobSpec(
         seeds=read_seeds(flags["urls"]),
         scope=Scope(flags["scope"]),

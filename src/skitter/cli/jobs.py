@@ -12,7 +12,7 @@ from msgspec import Struct
 from skitter.catalog.base import SavedOutput
 from skitter.cli.invocation import Invocation
 from skitter.cli.options import examples
-from skitter.cli.reading import choose_job, data_option, job_option
+from skitter.cli.reading import choose_job, data_option, job_option, printable
 from skitter.cli.units import size
 from skitter.clock import timestamp
 from skitter.config.settings import Settings
@@ -105,7 +105,7 @@ def show(
     fields["bytes"] = size(details.summary.bytes)
     fields["outputs"] = [output.path for output in details.outputs]
     for label, value in (fields | spec).items():
-        click.echo(f"{label:<12}{_text(value)}")
+        click.echo(f"{label:<12}{printable(_text(value))}")
 
 
 @jobs.command(epilog=examples("skitter jobs delete news", "skitter jobs delete news --data crawls"))
@@ -212,7 +212,12 @@ def _print_rows(rows: Sequence[_Job]) -> None:
 
 def _columns(row: _Job) -> tuple[str, ...]:
     numbers = (row.pages, row.failed, row.redirected, sum(row.dropped.values()), row.queued)
-    return (row.job, row.shown_state, *map(str, numbers), row.created[:19].replace("T", " "))
+    return (
+        printable(row.job),
+        row.shown_state,
+        *map(str, numbers),
+        row.created[:19].replace("T", " "),
+    )
 
 
 def _text(value: object) -> str:

@@ -1,5 +1,6 @@
 """What every command that reads a crawl has in common: `--data`, `--job`, and choosing a job."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import click
 from skitter.errors import UsageError
 from skitter.frontier.base import Frontier, JobInfo
 
-__all__ = ["choose_job", "data_option", "job_option", "printable"]
+__all__ = ["choose_job", "data_option", "job_option", "printable", "printable_json"]
 
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -51,6 +52,14 @@ async def choose_job(frontier: Frontier, name: str | None, data: Path) -> JobInf
 def printable(text: str) -> str:
     """Text of strangers, harmless to a terminal: what controls it is replaced."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def printable_json(line: bytes) -> bytes:
+    """The same JSON, harmless to a terminal."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1]
+        for char in line.decode()
+    ).encode()
 
 
 def _names(jobs: Sequence[JobInfo]) -> str:

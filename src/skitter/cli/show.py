@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from skitter.catalog.base import Catalog, Page
 from skitter.cli.invocation import Invocation
 from skitter.cli.options import examples
-from skitter.cli.reading import choose_job, data_option, job_option, printable
+from skitter.cli.reading import choose_job, data_option, job_option, printable, printable_json
 from skitter.errors import SkitterError
 from skitter.frontier.base import JobInfo
 from skitter.models import Headers, Record
@@ -80,9 +80,9 @@ async def _show(
             message = f"no record of {url} in job {job.name}: not fetched yet, or not part of it"
             raise SkitterError(message)
         if wanted.as_json and wanted.body:
-            _write(JsonLines(include_body=True).encode([await _with_body(backends, page)]))
+            _write_json(JsonLines(include_body=True).encode([await _with_body(backends, page)]))
         elif wanted.as_json:
-            _write(page.line + b"\n")
+            _write_json(page.line + b"\n")
         elif wanted.body or wanted.headers:
             _write_response(await _response(backends, page), wanted)
         elif sys.stdout.isatty():
@@ -125,6 +125,10 @@ def _write_response(stored: StoredPage, wanted: _Wanted) -> None:
             click.echo()
     if wanted.body:
         _write(stored.body)
+
+
+def _write_json(line: bytes) -> None:
+    _write(printable_json(line) if sys.stdout.isatty() else line)
 
 
 def _write(data: bytes) -> None:

@@ -63,6 +63,7 @@ def load(
         section.name: section.type(**_of_section(section.name, values)) for section in sections()
     }
     domains = {raw.name.removeprefix(prefix): _manners(raw) for raw in of_domains if raw.value}
+    sources |= {raw.name: raw.source for raw in of_domains if raw.value}
     settings = Settings(**built, domains=domains)
     _check_together(settings, sources)
     return Loaded(settings=settings, sources=sources, path=file)

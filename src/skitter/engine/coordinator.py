@@ -127,6 +127,9 @@ class Coordinator:
                     for worker in list(self._heard):
                         await self.extend(worker)
                 await self.reap(None)
+                for worker, heard_at in self._heard.items():
+                    if self._clock.monotonic() - heard_at > self._pulse.timeout_s:
+                        self._release_loaders(worker)
                 await self._feed()
         finally:
             await self._server.aclose()
@@ -187,7 +190,8 @@ class Coordinator:
         return lost
 
     async def retain(self, worker: str, tokens: Sequence[int]) -> int:
-        """A worker is back and says what it has."""
+        """A worker is back and says what it has: no robots.txt, whatever it was fetching."""
+        self._release_loaders(worker)
         self._heard[worker] = self._clock.monotonic()
         await self._frontier.extend(worker)
         return await self._committer.retain(worker, tokens)

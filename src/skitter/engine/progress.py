@@ -145,8 +145,17 @@ def _politeness(domain: DomainInfo) -> str:
         rate = f"1 request every {interval_s:g} s"
     else:
         rate = "1 request/s" if interval_s == 1 else f"{1 / interval_s:g} requests/s"
-    why = "crawl-delay of its robots.txt" if domain.crawl_delay else "--delay"
-    return f"limited by politeness: {rate} for {domain.domain}, {why}"
+    return f"limited by politeness: {rate} for {domain.domain}, {_reason(domain)}"
+
+
+def _reason(domain: DomainInfo) -> str:
+    if domain.slowed > 1:
+        return "its server has become slow"
+    if domain.rate.interval_s > domain.law.interval_s:
+        return "it has blocked us before"
+    if domain.crawl_delay:
+        return "crawl-delay of its robots.txt"
+    return "`skitter domains set`" if domain.own_rate is not None else "--delay"
 
 
 def _left_s(domains: Sequence[DomainInfo], counts: JobCounts, rate: float) -> float | None:

@@ -16,7 +16,8 @@ from skitter.outputs.bodies import BODY_FIELDS, body_cell
 
 __all__ = ["CsvRows"]
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+#: The last four are what some spreadsheets take for the first.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class CsvRows:

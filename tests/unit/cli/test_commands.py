@@ -115,7 +115,7 @@ def test_completion_prints_a_script(shell: str) -> None:
 @pytest.mark.needs("bash")
 def test_completion_completes_commands_and_options() -> None:
     words = run(
-        _SKITTER_COMPLETE="bash_complete", COMP_WORDS="skitter do", COMP_CWORD="1"
+        _SKITTER_COMPLETE="bash_complete", COMP_WORDS="skitter doc", COMP_CWORD="1"
     ).stdout.split()
     assert words == ["plain,doctor"]
     words = run(

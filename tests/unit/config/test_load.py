@@ -6,6 +6,7 @@ from skitter.config.catalogue import settings_by_name, value_of
 from skitter.config.load import DEFAULT, load
 from skitter.config.settings import Fetch, Settings
 from skitter.errors import ConfigError
+from skitter.frontier.rules import default_rate, rules
 
 
 @pytest.fixture
@@ -113,6 +114,10 @@ def test_the_file_may_be_named_by_variable_or_flag(tmp_path: Path) -> None:
         ("[security]\nallow_networks = ['10.0.0.1/8']", "10.0.0.1/8 has host bits set"),
         ("[dns]\nservers = ['ns.test']", "skitter.toml:2: dns.servers: 'ns.test' is not ADDRESS"),
         ("[fetch]\nca_file = 'no.pem'", "skitter.toml:2: fetch.ca_file: no such file"),
+        ("[domains.'a.test']\ndelay_s = -1", "skitter.toml:1: domains.a.test: expected a number"),
+        ("[domains.'a.test']\ndelay = 1", "skitter.toml:1: domains.a.test: "),
+        ("[domains.'a.test']\ndelay_s = nan", "domains.a.test: expected a"),
+        ("[domains]\na = 1", 'skitter.toml:2: a domain is a table in a file: [domains."a"]'),
     ],
 )
 def test_a_mistake_in_the_file_is_one_line_with_its_place(
@@ -160,3 +165,26 @@ def test_the_user_agent_names_product_and_contact() -> None:
 
 def test_every_setting_is_described() -> None:
     assert [name for name, setting in settings_by_name().items() if not setting.description] == []
+
+
+def test_domains_have_tables_of_their_own(file: Path) -> None:
+    file.write_text(
+        '[domains."a.test"]\nhits = 10\nwindow_s = 60\n[domains."b.test"]\nblocked = true'
+    )
+    loaded = load(folder=file.parent, environment={})
+    assert loaded.settings.domains["a.test"].hits == 10
+    made = rules(loaded.settings)
+    assert made.rates["a.test"].interval_s == 6.0
+    assert made.rates["b.test"] == default_rate(loaded.settings)
+    assert made.barred == {"b.test"}
+
+
+def test_a_host_is_no_domain(file: Path) -> None:
+    file.write_text('[domains."www.a.test"]\ndelay_s = 1')
+    with pytest.raises(ConfigError, match=r"use a\.test"):
+        rules(load(folder=file.parent, environment={}).settings)
+
+
+def test_a_server_has_room_for_what_one_domain_may_have(tmp_path: Path) -> None:
+    loaded = load(flags={"politeness.concurrency": 100}, folder=tmp_path, environment={})
+    assert rules(loaded.settings).server_concurrency == 100

@@ -100,7 +100,10 @@ def test_csv_round_trip(crawl: Crawl, tmp_path: Path) -> None:
     assert (second["status_code"], second["title"], second["body"]) == ("", "", "")
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+@pytest.mark.parametrize("start", FORMULA_STARTS)
 def test_csv_text_is_never_a_formula(crawl: Crawl, start: str) -> None:
     page = crawl.page("a", body=f"{start}cmd".encode(), title=f"{start}1+1", elapsed_ms=-5)
     rows = CsvRows(include_body=True)
@@ -120,7 +123,7 @@ def test_any_text_survives_csv_and_jsonl(crawl: Crawl, title: str, body: bytes) 
     rows = CsvRows(include_body=True)
     text = (rows.header + rows.encode([page])).decode()
     [row] = csv.DictReader(io.StringIO(text, newline=""))
-    safe = title.startswith(("=", "+", "-", "@", "\t", "\r"))
+    safe = title.startswith(FORMULA_STARTS)
     assert row["title"] == ("'" if safe else "") + title
     line = json.loads(JsonLines(include_body=True).encode([page]))
     assert (line["title"], line["body"]) == (title, cell.body)
