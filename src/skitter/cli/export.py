@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import threading
 from pathlib import Path
 
 import click
@@ -58,7 +59,8 @@ def export(
     or not at all; one of the same name is replaced. Works while the crawl runs.
     """
     outputs = parse_outputs(files)
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     written = asyncio.run(
         _export(invocation, outputs, data, job_name, everything=everything, include_body=body)
     )

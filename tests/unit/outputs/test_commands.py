@@ -228,7 +228,8 @@ def test_jobs_list_counts(run: Run, jobs: Jobs) -> None:
     assert job == {
         "job": "news",
         "id": JOB_ID,
-        "state": "running",
+        "state": "paused",
+        "interrupted": True,
         "pages": 2,
         "failed": 1,
         "redirected": 1,
@@ -240,7 +241,7 @@ def test_jobs_list_counts(run: Run, jobs: Jobs) -> None:
     }
     header, row = run("jobs", "list").stdout.splitlines()
     assert header.split()[:4] == ["JOB", "STATE", "PAGES", "FAILED"]
-    assert row.split()[:7] == ["news", "running", "2", "1", "1", "0", "2"]
+    assert row.split()[:7] == ["news", "interrupted", "2", "1", "1", "0", "2"]
 
 
 def test_jobs_show_hides_secrets(run: Run, jobs: Jobs) -> None:
