@@ -82,7 +82,7 @@ class MissingExtraError(SkitterError):
 
 
 class StorageFullError(SkitterError):
-    """The disk is full: make room and run the same command again, nothing is lost."""
+    """Disk or memory is full: make room and run the same command again, nothing is lost."""
 
     exit_code = 3
 

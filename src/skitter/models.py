@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 __all__ = [
+    "NO_STRAIN",
     "RELEASED",
     "TERMINAL",
     "Completion",
@@ -29,6 +30,7 @@ __all__ = [
     "RequestKind",
     "Scope",
     "Sign",
+    "Strain",
     "Transfer",
     "Verdict",
 ]
@@ -232,6 +234,19 @@ class Transfer(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     elapsed_s: float = 0.0
     #: None: nothing was learnt about the site.
     sign: Sign | None = None
+
+
+class Strain(Struct, frozen=True, kw_only=True):
+    """How short of something a worker is, which decides what it is given; see `engine.degrade`."""
+
+    #: 0: not at all. 1: jobs of the two lowest bands wait. 3: jobs that follow links wait too.
+    #: 4: everything waits.
+    step: int = 0
+    #: What it is short of, for people.
+    cause: str = ""
+
+
+NO_STRAIN = Strain()
 
 
 class Completion(Struct, frozen=True, kw_only=True, gc=False):

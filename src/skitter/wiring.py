@@ -21,6 +21,7 @@ from skitter.engine.fleet import Fleet, FleetOptions
 from skitter.engine.folder import DataFolder
 from skitter.engine.hooks import Hooks
 from skitter.engine.logbook import LOG_FOLDER
+from skitter.engine.pressure import PressureGauges
 from skitter.engine.process import Child, run_child
 from skitter.engine.progress import Progress
 from skitter.engine.pulse import Pulse
@@ -363,6 +364,7 @@ def _worker(
         clock=clock,
         settings=settings,
         hooks=hooks,
+        gauges=PressureGauges(settings.degrade, work.data, workers=work.workers),
         keeps_body=work.include_body,
         pulse=Pulse.of(settings),
         coordinator=coordinator,

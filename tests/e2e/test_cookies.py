@@ -1,5 +1,6 @@
 """Sessions and credentials: who gets them back, and who must never see them."""
 
+from asyncio import StreamWriter
 from pathlib import Path
 
 import pytest
@@ -9,15 +10,18 @@ from support.records import by_path, read_catalog
 
 pytestmark = pytest.mark.e2e
 
+#: A cookie beyond ASCII, and how its bytes look to who reads headers as RFC 9110 says.
+ODD = "id=\u00fc7"
+BACK = ODD.encode().decode("latin-1")
+
 
 def crawl(server: Origin, folder: Path, *arguments: str, host: str = "a.sim.test") -> Finished:
     """Crawl the server under a name, one page after the other."""
     done = run_crawl(
         folder,
         f"http://{host}:{server.port}/",
-        *arguments,
         *("--resolve", f"*:{server.port}:127.0.0.1", "--delay", "0", "--workers", "1"),
-        *("--json", "--data", "data"),
+        *("--json", "--data", "data", *arguments),
     )
     assert done.code == 0, done.err
     return done
@@ -38,18 +42,18 @@ def setting(*links: str, cookie: str) -> bytes:
 
 def test_a_session_goes_on_and_records_tell_what_was_sent(tmp_path: Path) -> None:
     with origin({"/a": page("/b"), "/b": page()}) as server:
-        server.routes["/"] = setting("/a", cookie="id=7; Path=/; HttpOnly")
+        server.routes["/"] = setting("/a", cookie=f"{ODD}; Path=/; HttpOnly")
         server.routes["/a"] = setting("/b", cookie="id=8; Path=/")
         crawl(server, tmp_path)
     assert cookies(server) == {
         "a/robots.txt": None,
         "a/": None,
-        "a/a": "id=7",
+        "a/a": BACK,
         "a/b": "id=8",
     }
     records = by_path(read_catalog(tmp_path / "data"))
     sent = {path: record["request_headers"].get("Cookie") for path, record in records.items()}
-    assert sent == {"/": None, "/a": ["id=7"], "/b": ["id=8"]}
+    assert sent == {"/": None, "/a": [BACK], "/b": ["id=8"]}
 
 
 def test_cookies_off_sends_back_nothing(tmp_path: Path) -> None:
@@ -77,6 +81,23 @@ def test_a_redirect_can_log_in(tmp_path: Path) -> None:
         server.routes["/"] = reply("", "302 Found", Location="/home", Set_Cookie="in=1")
         crawl(server, tmp_path)
     assert cookies(server)["a/home"] == "in=1"
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_page_that_wants_its_cookie_back_is_asked_again(tmp_path: Path, workers: str) -> None:
+    async def answer(asked: Asked, writer: StreamWriter) -> None:
+        wall = reply("", "302 Found", Location=asked.path, Set_Cookie="seen=1; Path=/")
+        writer.write(page("/b") if "cookie" in asked.headers else wall)
+        await writer.drain()
+
+    with origin({"/": answer, "/b": answer}) as server:
+        done = crawl(server, tmp_path, "--workers", workers)
+        assert (done.summary["pages"], done.summary["redirected"]) == (2, 0)
+        server.asked.clear()
+        # Who does not remember is sent away; once is enough.
+        done = crawl(server, tmp_path, "--cookies", "off", "--job", "forgetful")
+        assert server.paths() == ["/"]
+    assert (done.summary["pages"], done.summary["redirected"]) == (0, 1)
 
 
 def test_no_other_host_ever_sees_them(tmp_path: Path) -> None:
@@ -128,9 +149,9 @@ def test_what_a_site_sees_after_it_has_blocked_us(tmp_path: Path) -> None:
 
     wall = reply("no", "403 Forbidden", cf_mitigated="challenge", Set_Cookie="wall=1")
 
-    async def answer(asked: Asked, writer: object) -> None:
-        writer.write(wall if blocked(asked) else page())  # type: ignore[attr-defined]
-        await writer.drain()  # type: ignore[attr-defined]
+    async def answer(asked: Asked, writer: StreamWriter) -> None:
+        writer.write(wall if blocked(asked) else page())
+        await writer.drain()
 
     routes: dict[str, Reply] = {"/": answer}
     env = {

@@ -53,6 +53,12 @@ def _to_delays(
     help="Stop after N pages; raise it to go on.",
 )
 @click.option(
+    "--priority",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="From 1 to 100; below 41 the job waits first when something runs short.",
+)
+@click.option(
     "--allow", multiple=True, metavar="RE", help="Follow only links that match (RE2); repeatable."
 )
 @click.option(

@@ -39,6 +39,7 @@ class Options(Struct, frozen=True, kw_only=True):
     resolve: tuple[Resolve, ...]
     proxies: tuple[Proxy, ...]
     max_pages: int | None
+    priority: int | None
     workers: int
     data: Path
     outputs: tuple[OutputFile, ...]
@@ -97,6 +98,7 @@ def read_options(invocation: Invocation, flags: dict[str, Any]) -> Options:
         resolve=tuple(parse_resolve(text) for text in flags["resolve"]),
         proxies=_proxies(loaded),
         max_pages=flags["max_pages"],
+        priority=flags["priority"],
         workers=flags["workers"] or os.cpu_count() or 1,
         data=flags["data"],
         outputs=parse_outputs(flags["output"]),

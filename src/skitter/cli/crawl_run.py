@@ -94,7 +94,14 @@ def _hint_at_contact(options: Options) -> None:
 async def _open(options: Options, backends: Backends) -> JobInfo:
     """The job, with its output files as long as they should be."""
     job = options.job
-    info = await open_job(backends.frontier, job.name, job.job_id, job.spec, options.max_pages)
+    info = await open_job(
+        backends.frontier,
+        job.name,
+        job.job_id,
+        job.spec,
+        max_pages=options.max_pages,
+        priority=options.priority,
+    )
     with contextlib.closing(_outputs(options, backends)) as outputs:
         await outputs.prepare(backends.catalog, backends.store, job.name)
     return info

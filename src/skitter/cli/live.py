@@ -4,6 +4,7 @@ import sys
 from typing import Protocol, Self, TextIO
 
 from skitter.cli.failures import ADVICE, share_failed
+from skitter.cli.strains import strained
 from skitter.cli.units import duration
 from skitter.engine.progress import Snapshot
 
@@ -71,6 +72,8 @@ class Lines:
             parts.append(f"{share} failed: {ADVICE}")
         if snapshot.left_s is not None:
             parts.append(f"at least {duration(snapshot.left_s)} left")
+        if snapshot.strain.step:
+            parts.append(strained(snapshot.strain))
         line = ", ".join(parts)
         self.say(f"{line} ({snapshot.limit})" if snapshot.limit else line)
 

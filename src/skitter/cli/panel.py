@@ -7,6 +7,7 @@ from rich.live import Live
 from rich.text import Text
 
 from skitter.cli.failures import ADVICE, share_failed
+from skitter.cli.strains import strained
 from skitter.cli.units import duration, size
 from skitter.engine.progress import Snapshot
 
@@ -60,6 +61,8 @@ def render(job: str, snapshot: Snapshot) -> Group:
     if snapshot.workers:
         states = "  ".join(f"{n} {state}" for state, n in sorted(snapshot.workers.items()))
         rows.append(Text(f"  workers  {states}", "dim"))
+    if snapshot.strain.step:
+        rows.append(Text("  " + strained(snapshot.strain), "bold red"))
     if snapshot.errors:
         worst = sorted(snapshot.errors.items(), key=lambda item: -item[1])[:4]
         rows.append(Text("  errors   " + "  ".join(f"{c} {n:,}" for c, n in worst), "red"))

@@ -328,13 +328,21 @@ class Degrade(Struct, frozen=True, kw_only=True):
     ] = 0.0
     min_free_disk_mb: Annotated[
         float, Meta(ge=0, description="Room that must stay free where the data folder is.")
-    ] = 256.0
+    ] = 64.0
     max_lag_s: Annotated[
         float, Meta(gt=0, description="Longest acceptable answer of the frontier.")
     ] = 10.0
     calm_s: Annotated[
         float, Meta(ge=0, description="How long the pressure must be lower before a step is left.")
     ] = 5.0
+    patience_s: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="How long a crawl waits on the last step; then it ends, to be resumed "
+            "when there is room.",
+        ),
+    ] = 60.0
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,16 @@ from skitter.engine.progress import Progress, Snapshot
 from skitter.engine.pulse import Pulse
 from skitter.engine.robots import RobotsCopy
 from skitter.frontier.base import AddResult, Frontier
-from skitter.models import Grant, Lease, Outcome, Request, Transfer, Verdict
+from skitter.models import (
+    NO_STRAIN,
+    Grant,
+    Lease,
+    Outcome,
+    Request,
+    Strain,
+    Transfer,
+    Verdict,
+)
 from skitter.rpc import Channel, Connection, Server, Verb, verb
 
 __all__ = ["Coordinator", "RemoteRobots", "WorkerReport"]
@@ -100,6 +109,8 @@ class Coordinator:
         #: Worker -> the time-out it goes by.
         self._obeyed_s: dict[str, float] = {}
         self._tallies: dict[str, _Tally] = {}
+        #: Worker -> what it was short of when it last asked.
+        self._strains: dict[str, Strain] = {}
         self._changed = asyncio.Event()
         #: Origin -> copy and when it is stale; origin -> who is fetching it.
         self._robots: dict[str, tuple[RobotsCopy, float]] = {}
@@ -141,9 +152,12 @@ class Coordinator:
 
     # Verbs of the frontier, with what the coordinator adds to them
 
-    async def lease(self, connection: Connection, worker: str, limit: int) -> Grant:
+    async def lease(
+        self, connection: Connection, worker: str, limit: int, strain: Strain = NO_STRAIN
+    ) -> Grant:
         """Lease; who gets less than asked for is told when there is more."""
-        grant = await self._frontier.lease(worker, limit)
+        self._strains[worker] = strain
+        grant = await self._frontier.lease(worker, limit, strain)
         if len(grant.leases) < limit:
             self._hungry.add(connection)
         return grant
@@ -181,6 +195,7 @@ class Coordinator:
         """Take back leases of the dead."""
         if worker is not None:
             self._heard.pop(worker, None)
+            self._strains.pop(worker, None)
             self._release_loaders(worker)
             if self._obeyed_s.pop(worker, None) is not None:
                 await self._settle_leases()
@@ -276,7 +291,8 @@ class Coordinator:
 
     async def snapshot(self) -> Snapshot | None:
         """The crawl as it is now."""
-        return await self._progress.snapshot(self._frontier)
+        worst = max(self._strains.values(), key=lambda strain: strain.step, default=NO_STRAIN)
+        return await self._progress.snapshot(self._frontier, strain=worst)
 
     async def finished(self) -> bool:
         """Answers when nothing is left to do."""

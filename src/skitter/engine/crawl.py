@@ -51,13 +51,19 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 async def open_job(
-    frontier: Frontier, name: str, job_id: str, spec: JobSpec, max_pages: int | None
+    frontier: Frontier,
+    name: str,
+    job_id: str,
+    spec: JobSpec,
+    *,
+    max_pages: int | None,
+    priority: int | None,
 ) -> JobInfo:
     """Create or take up a job; one with other job-defining settings is refused."""
     known = await frontier.info(name)
     if known is not None and known.job_id != job_id:
         raise JobChangedError(_difference(name, known.spec, spec))
-    return await frontier.open_job(name, job_id, spec, max_pages=max_pages)
+    return await frontier.open_job(name, job_id, spec, max_pages=max_pages, priority=priority)
 
 
 def _difference(name: str, old: JobSpec, new: JobSpec) -> str:

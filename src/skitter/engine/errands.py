@@ -19,10 +19,10 @@ from skitter.engine.gate import RobotsGate
 from skitter.engine.hooks import Hooks
 from skitter.engine.links import LinkSelector
 from skitter.engine.pacing import Pacer
-from skitter.engine.page import Processed, process
+from skitter.engine.page import Processed, process, without_body
 from skitter.engine.plan import JobPlan, max_body_bytes
 from skitter.engine.robots import RobotsAnswer, RobotsCache
-from skitter.engine.sessions import Sessions
+from skitter.engine.sessions import Sessions, leads_to_itself
 from skitter.engine.verdicts import Judgement, judge
 from skitter.engine.writer import Result, Writer
 from skitter.fetch.base import Fetch, Fetcher, FetchResult
@@ -102,8 +102,11 @@ class Errands:
         #: Leases were given up that the frontier still counts as ours.
         self.gave_up = False
 
-    def start(self, writer: Writer, group: asyncio.TaskGroup) -> None:
-        """Where results go, and who owns the tasks that robots.txt needs."""
+    def start(
+        self, writer: Writer, group: asyncio.TaskGroup, keeps_bodies: Callable[[], bool]
+    ) -> None:
+        """Where results go, who owns the tasks that robots.txt needs, and what is stored."""
+        self._keeps_bodies = keeps_bodies
         self._writer = writer
         self._group = group
 
@@ -274,8 +277,10 @@ class Errands:
             self._let_go(lease)
             return
         self._hooks.fetched(lease, result)
-        self._sessions.learn(lease, result)
+        learnt = self._sessions.learn(lease, result)
         judgement = judge(lease, result, self._settings, self._clock.time(), self._random())
+        if learnt and judgement.outcome is Outcome.REDIRECTED:
+            judgement = self._with_cookie(lease, result, judgement)
         if judgement.holds_domain:
             # For as long as the frontier will say; until it does, for long enough.
             self.rest(lease.request.domain, self._settings.backoff.first_s, is_known=False)
@@ -287,6 +292,13 @@ class Errands:
                 )
             )
         self._finish(lease, result, judgement)
+
+    def _with_cookie(self, lease: Lease, result: FetchResult, judgement: Judgement) -> Judgement:
+        """A page that is shown to those only who bring back its cookie is asked once more."""
+        may_try = lease.tries < len(self._settings.retry.delays_s)
+        if not (may_try and leads_to_itself(lease.request.url, result)):
+            return judgement
+        return replace(judgement, outcome=Outcome.RETRY)
 
     def _drop(self, lease: Lease, reason: DropReason) -> None:
         self._finish(lease, FetchResult(), Judgement(outcome=Outcome.DROPPED, reason=reason))
@@ -318,6 +330,8 @@ class Errands:
                 body_bytes=len(page.body),
                 text=page.text,
             )
+            if page.body and not self._keeps_bodies():
+                page = without_body(page)
         self._writer.put(
             Result(
                 job=lease.job,

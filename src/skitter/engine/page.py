@@ -32,10 +32,12 @@ from skitter.urls.domain import domain_of_url
 from skitter.urls.fingerprint import fingerprint, record_id
 from skitter.urls.normalize import normalize, origin_of
 
-__all__ = ["Processed", "process"]
+__all__ = ["Processed", "process", "without_body"]
 
 APP_ID = "skitter"
 SPIDER = "link"
+#: What `truncated` says of a body that was read and not kept.
+DEGRADED = "degraded"
 
 #: Enough of a body to tell what it is.
 _SNIFFED_BYTES = 1_445
@@ -166,6 +168,18 @@ def process(
     text = gist(body) if lease.wants_text and read.requests else None
     return Processed(
         record=record, stored=stored, requests=tuple(read.requests), body=body, text=text
+    )
+
+
+def without_body(page: Processed) -> Processed:
+    """What is kept of a page when there is no room for bodies: all but that."""
+    replace = msgspec.structs.replace
+    return replace(
+        page,
+        record=replace(page.record, truncated=DEGRADED),
+        # The digest is that of the body, which a reader of the store would miss.
+        stored=replace(page.stored, body=b"", digest=None, truncated=DEGRADED),
+        body=b"",
     )
 
 

@@ -1,7 +1,6 @@
 """Reads how much is left of what a worker can run short of."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from skitter.config.settings import Degrade
@@ -29,23 +28,17 @@ class PressureGauges:
         folder: Path,
         *,
         workers: int,
-        backlog: Callable[[], float],
-        lag_s: Callable[[], float],
     ) -> None:
         self._settings = settings
         self._folder = folder
-        #: Share of the room for results that is taken.
-        self._backlog = backlog
-        self._lag_s = lag_s
         own_bytes = settings.memory_mb * _MIB
         self._memory_bytes = own_bytes or _machine_bytes() * _MEMORY_SHARE / workers
 
-    def read(self) -> list[Gauge]:
-        """All of them, now."""
+    def read(self, *, backlog: float, lag_s: float) -> list[Gauge]:
+        """All of them, now. `backlog` is the share of the room for results that is taken."""
         memory = _resident_bytes()
         free = _free_bytes(self._folder)
         floor = self._settings.min_free_disk_mb * _MIB
-        lag_s = self._lag_s()
         return [
             Gauge(
                 name="memory",
@@ -54,7 +47,7 @@ class PressureGauges:
             ),
             # Twice the floor is half the pressure: room is scarce near the floor only.
             Gauge(name="disk", pressure=floor / max(free, 1), reading=f"{_mb(free)} free"),
-            Gauge(name="spool", pressure=self._backlog(), reading="results wait to be written"),
+            Gauge(name="spool", pressure=backlog, reading="results wait to be written"),
             Gauge(
                 name="frontier",
                 pressure=lag_s / self._settings.max_lag_s,

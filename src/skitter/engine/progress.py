@@ -8,7 +8,7 @@ from msgspec import Struct
 from skitter.clock import Clock
 from skitter.engine.commit import Finished
 from skitter.frontier.base import DomainInfo, Frontier
-from skitter.models import JobCounts, Outcome, Verdict
+from skitter.models import NO_STRAIN, JobCounts, Outcome, Strain, Verdict
 from skitter.urls.domain import domain_of_url
 
 __all__ = ["DomainSpeed", "Progress", "Snapshot"]
@@ -52,6 +52,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     left_s: float | None
     #: State -> how many worker processes are in it; empty where there are none.
     workers: dict[str, int] = {}
+    #: What the worst-off worker is short of.
+    strain: Strain = NO_STRAIN
 
 
 class Progress:
@@ -89,7 +91,9 @@ class Progress:
         speed.requests += 1
         speed.seconds += seconds
 
-    async def snapshot(self, frontier: Frontier, in_flight: int | None = None) -> Snapshot | None:
+    async def snapshot(
+        self, frontier: Frontier, in_flight: int | None = None, strain: Strain = NO_STRAIN
+    ) -> Snapshot | None:
         """The crawl now; None if the job is gone."""
         info = await frontier.info(self._job)
         if info is None:
@@ -110,6 +114,7 @@ class Progress:
             slowest=slowest[:3],
             limit=self._limit(domains, in_flight, info.counts),
             left_s=_left_s(domains, info.counts, rate),
+            strain=strain,
         )
 
     def _rate(self, now: float) -> float:

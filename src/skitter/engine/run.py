@@ -74,7 +74,8 @@ class SoloRun:
 
     async def snapshot(self) -> Snapshot | None:
         """See `Run.snapshot`."""
-        return await self._progress.snapshot(self._frontier, self._worker.in_flight)
+        worker = self._worker
+        return await self._progress.snapshot(self._frontier, worker.in_flight, worker.strain)
 
     async def _watch(self) -> None:
         """Drain the worker once nothing is left to do."""

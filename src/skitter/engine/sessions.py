@@ -8,10 +8,12 @@ resumed begins new sessions. robots.txt is shared by jobs, and takes no part in 
 from skitter.clock import Clock
 from skitter.engine.cookies import CookieJar
 from skitter.engine.identity import HeaderLines
+from skitter.errors import InvalidURLError
 from skitter.fetch.base import FetchResult
 from skitter.models import Lease
+from skitter.urls.normalize import normalize
 
-__all__ = ["Sessions"]
+__all__ = ["Sessions", "leads_to_itself"]
 
 
 class Sessions:
@@ -30,10 +32,24 @@ class Sessions:
         request = lease.request
         return jar.lines_for(request.url, request.domain, lines, lease.identity, self._clock.time())
 
-    def learn(self, lease: Lease, result: FetchResult) -> None:
-        """Take the cookies of a response."""
+    def learn(self, lease: Lease, result: FetchResult) -> bool:
+        """Take the cookies of a response; True: it had some."""
         if not self._enabled:
-            return
+            return False
         jar = self._jars.get(lease.job) or CookieJar()
-        if jar.learn(lease.request.url, result.head, lease.identity, self._clock.time()):
+        learnt = jar.learn(lease.request.url, result.head, lease.identity, self._clock.time())
+        if learnt:
             self._jars[lease.job] = jar
+        return learnt
+
+
+def leads_to_itself(url: str, result: FetchResult) -> bool:
+    """Whether a redirect has no other target: who sets a cookie with it wants to see that again."""
+    for line in result.head:
+        if line[:9].lower() == b"location:":
+            target = line[9:].strip().decode("utf-8", "replace")
+            try:
+                return normalize(target, url) == url
+            except InvalidURLError:
+                return False
+    return False

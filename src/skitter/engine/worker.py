@@ -17,13 +17,15 @@ from skitter.engine.commit import Committer
 from skitter.engine.errands import Errands
 from skitter.engine.hooks import Hooks
 from skitter.engine.plan import JobPlan
+from skitter.engine.pressure import PressureGauges
 from skitter.engine.pulse import Pulse
 from skitter.engine.robots import RobotsCache
+from skitter.engine.strain import StrainWatch
 from skitter.engine.writer import Result, Writer
 from skitter.fetch.base import Fetcher
 from skitter.frontier.base import Frontier
 from skitter.log import Log
-from skitter.models import RELEASED, DomainNews, Transfer, Verdict
+from skitter.models import RELEASED, DomainNews, Strain, Transfer, Verdict
 from skitter.rpc import Channel
 from skitter.store.base import Store
 
@@ -33,6 +35,8 @@ _log = Log("skitter.engine")
 
 #: New leases are asked for when this part of a worker's places is free.
 _ASK_SHARE = 4
+#: A worker that is short of something is not given all that is due; it asks no more often.
+_STRAINED_S = 1.0
 #: How often a worker asks itself whether it is still heard.
 _LISTEN_S = 0.5
 
@@ -52,6 +56,7 @@ class Worker:
         clock: Clock,
         settings: Settings,
         hooks: Hooks,
+        gauges: PressureGauges,
         keeps_body: bool = False,
         pulse: Pulse,
         coordinator: Channel | None = None,
@@ -86,6 +91,13 @@ class Worker:
             settle=self._report,
             written=self._on_written,
         )
+        self._strain = StrainWatch(
+            settings.degrade,
+            gauges,
+            clock,
+            backlog=self._writer.fullness,
+            changed=self.wake,
+        )
         self._reporting = asyncio.Lock()
         #: Held while leases are on their way to us, or we say which ones we have.
         self._counting = asyncio.Lock()
@@ -100,6 +112,11 @@ class Worker:
     def in_flight(self) -> int:
         """Leases whose transfer has not ended."""
         return len(self._errands.in_flight)
+
+    @property
+    def strain(self) -> Strain:
+        """What it is short of."""
+        return self._strain.strain
 
     def wake(self) -> None:
         """Ask the frontier again: somebody says that something is due."""
@@ -132,8 +149,9 @@ class Worker:
     async def run(self) -> None:
         """Work until drained. An error of a backend ends it."""
         async with asyncio.TaskGroup() as group:
-            self._errands.start(self._writer, group)
-            others = [group.create_task(self._beat()), group.create_task(self._listen())]
+            self._errands.start(self._writer, group, lambda: self._strain.keeps_bodies)
+            watches = (self._beat(), self._listen(), self._strain.run())
+            others = [group.create_task(watch) for watch in watches]
             writer = group.create_task(self._writer.run())
             await self._work()
             self._writer.close()
@@ -189,12 +207,13 @@ class Worker:
     async def _take_leases(self) -> float | None:
         """Lease what there is room for; returns how long to wait before asking again."""
         room = self._settings.fetch.concurrency - self.in_flight
-        if self._draining or room <= 0 or self._writer.is_full:
+        if self._draining or room <= 0 or self._writer.fullness() >= 1:
             self._writer.pace(starved=self._draining, idle=not self.in_flight)
             return None
         async with self._counting:
             asked_at = self._clock.monotonic()
-            grant = await self._frontier.lease(self.name, room)
+            with self._strain:
+                grant = await self._frontier.lease(self.name, room, self.strain)
             for news in grant.news:
                 self._hear(news, self._clock.monotonic() - asked_at)
             for lease in grant.leases:
@@ -202,6 +221,8 @@ class Worker:
                     await self._learn_job(lease.job)
                 self._errands.begin(lease)
         self._writer.pace(starved=len(grant.leases) < room, idle=not self.in_flight)
+        if self.strain.step and grant.next_due_s is not None:
+            return max(grant.next_due_s, _STRAINED_S)
         return grant.next_due_s
 
     def _hear(self, news: DomainNews, passed_s: float) -> None:

@@ -67,10 +67,9 @@ class Writer:
         self._enough = asyncio.Event()
         self._closing = False
 
-    @property
-    def is_full(self) -> bool:
-        """True while more results would cost too much memory."""
-        return self._waiting_bytes >= _FULL_BYTES
+    def fullness(self) -> float:
+        """Share of the memory for results that is taken; at 1 no more should come."""
+        return self._waiting_bytes / _FULL_BYTES
 
     def put(self, result: Result) -> None:
         """Add a result to the next group."""

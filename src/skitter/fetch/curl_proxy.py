@@ -27,8 +27,9 @@ def set_proxy(curl: pycurl.Curl, proxy: Proxy | None, ca_file: str | None) -> No
     # Without this libcurl would introduce itself to the proxy by its own name.
     set_(pycurl.PROXYHEADER, ["User-Agent:"])
     if proxy.username or proxy.password:
-        set_(pycurl.PROXYUSERNAME, proxy.username)
-        set_(pycurl.PROXYPASSWORD, proxy.password)
+        # As bytes: the binding takes only ASCII for text.
+        set_(pycurl.PROXYUSERNAME, proxy.username.encode())
+        set_(pycurl.PROXYPASSWORD, proxy.password.encode())
     if ca_file is not None:
         set_(pycurl.PROXY_CAINFO, ca_file)
 

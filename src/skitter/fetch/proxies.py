@@ -20,8 +20,10 @@ __all__ = ["Proxy", "ProxyPool", "ProxyRests", "parse_proxy", "read_proxies"]
 
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _ADVICE = "write it as http://host:port, with https, socks5 or socks5h for http if need be"
-#: Neither a host name nor a user has these; a password may, percent-encoded.
-_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\uffff]")
+#: No URL has these; a password may, percent-encoded,
+_UNPRINTABLE = re.compile(r"[^\x21-\x7e]")
+#: but for these.
+_BREAKS = re.compile(r"[\x00\r\n]")
 
 
 class Proxy(Struct, frozen=True, kw_only=True):
@@ -62,6 +64,9 @@ def parse_proxy(text: str, place: str) -> Proxy:
         port = parts.port
     except ValueError:
         raise ConfigError(f"{place}: {_shown(text)} is not a proxy: {_ADVICE}") from None
+    username, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if _BREAKS.search(username + password):
+        raise ConfigError(f"{place}: line breaks and zero bytes are no part of a password")
     rest = parts.path.strip("/") + parts.query + parts.fragment
     if parts.scheme not in _SCHEMES or not parts.hostname or not port or rest:
         raise ConfigError(f"{place}: {_shown(text)} is not a proxy: {_ADVICE}")
@@ -69,8 +74,8 @@ def parse_proxy(text: str, place: str) -> Proxy:
         scheme=parts.scheme,
         host=f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname,
         port=port,
-        username=unquote(parts.username or ""),
-        password=unquote(parts.password or ""),
+        username=username,
+        password=password,
     )
 
 

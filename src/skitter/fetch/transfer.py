@@ -135,7 +135,7 @@ class Transfer:
         if pins:
             set_(pycurl.RESOLVE, pins)
         if fetch.headers is not self._headers:
-            set_(pycurl.HTTPHEADER, [_BREAKS.sub(" ", line) for line in fetch.headers])
+            set_(pycurl.HTTPHEADER, [_line(text) for text in fetch.headers])
             self._headers = fetch.headers
         if fetch.timeout_s != self._timeout_s:
             set_(pycurl.TIMEOUT_MS, int(fetch.timeout_s * 1000))
@@ -255,6 +255,11 @@ class Transfer:
             self._forbidden = True
             return -1  # SOCKET_BAD
         return _Socket(family, kind, protocol)
+
+
+def _line(text: str) -> bytes:
+    """One header line, whatever the text; bytes, since the binding takes only ASCII for text."""
+    return _BREAKS.sub(" ", text).encode("latin-1", "replace")
 
 
 def _pins(host: str, port: int, addresses: tuple[str, ...]) -> list[str]:

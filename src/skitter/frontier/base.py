@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skitter.models import (
+    NO_STRAIN,
     Completion,
     DropReason,
     Grant,
@@ -27,6 +28,7 @@ from skitter.models import (
     JobState,
     Lease,
     Request,
+    Strain,
     Transfer,
     Verdict,
 )
@@ -57,6 +59,8 @@ class JobInfo(Struct, frozen=True, kw_only=True):
     version: int
     max_pages: int | None
     created_s: float
+    #: As submitted, 1 to 100; None: it was not said.
+    priority: int | None = None
 
     @property
     def told(self) -> JobCounts:
@@ -109,20 +113,27 @@ class Frontier(Protocol):
     """Queues, dedupe, leases, rates and job counters. All verbs take batches."""
 
     async def open_job(
-        self, name: str, job_id: str, spec: JobSpec, *, max_pages: int | None
+        self,
+        name: str,
+        job_id: str,
+        spec: JobSpec,
+        *,
+        max_pages: int | None,
+        priority: int | None = None,
     ) -> JobInfo:
-        """Create the job, or take up the one of that name with a new `max_pages`."""
+        """Create the job, or take up the one of that name, with these limits from now on."""
         ...
 
     async def add(self, job: str, requests: Sequence[Request]) -> AddResult:
         """Queue requests; one whose fingerprint the job has seen is a duplicate."""
         ...
 
-    async def lease(self, worker: str, limit: int) -> Grant:
+    async def lease(self, worker: str, limit: int, strain: Strain = NO_STRAIN) -> Grant:
         """Up to `limit` requests of domains that are due.
 
         Between domains the earliest due comes first; within one: priority, then jobs in
-        turn, then first in first out. An empty grant means nothing is due *now*.
+        turn, then first in first out. An empty grant means nothing is due *now*, or nothing
+        that a worker under such a strain should take on.
         """
         ...
 

@@ -64,7 +64,7 @@ class Board:
         entry.delayed = True
         heapq.heappush(self._delayed, (until, next(self._order), entry, domain))
 
-    def take(self, now: float, worker: str) -> Taken | None:
+    def take(self, now: float, worker: str, strain: int = 0) -> Taken | None:
         """The next entry for a worker, its domain's slot and rate spent; None: nothing is due.
 
         Without a share nothing was spent: its domain is dead, or `Entry.drop` says why it is not
@@ -73,12 +73,14 @@ class Board:
         self._wake_delayed(now)
         of_others: deque[DomainState] = deque()
         try:
-            return self._take(now, worker, of_others)
+            return self._take(now, worker, strain, of_others)
         finally:
             for domain in of_others:
                 self.list(domain)
 
-    def _take(self, now: float, worker: str, of_others: deque[DomainState]) -> Taken | None:
+    def _take(
+        self, now: float, worker: str, strain: int, of_others: deque[DomainState]
+    ) -> Taken | None:
         while (domain := self._schedule.pop_due(now)) is not None:
             dead = False
             if domain.health is not None and domain.health.dead_until:
@@ -91,8 +93,10 @@ class Board:
                 continue
             if not dead and domain.server_ip is not None and self._waits(domain, now):
                 continue
-            queue = self._next_queue(domain)
+            queue = self._next_queue(domain, strain)
             if queue is None:
+                if strain:
+                    of_others.append(domain)
                 continue
             entry = queue.pop()
             self._in_memory -= not entry.delayed
@@ -208,13 +212,13 @@ class Board:
             _, _, entry, domain = heapq.heappop(self._delayed)
             self.offer(entry, domain)
 
-    def _next_queue(self, domain: DomainState) -> JobQueue | None:
+    def _next_queue(self, domain: DomainState, strain: int) -> JobQueue | None:
         """The queue to serve: highest priority first, then the job that waited longest."""
         best: tuple[int, int] | None = None
         chosen = None
         for job_id, queue in list(domain.queues.items()):
             job = self.jobs[job_id]
-            if not job.can_lease:
+            if not job.can_lease or (strain and job.waits_out(strain)):
                 continue
             if queue.needs_refill:
                 self._read(domain, job, queue)

@@ -19,6 +19,7 @@ from skitter.models import (
     Outcome,
     Request,
     RequestKind,
+    Scope,
 )
 
 __all__ = [
@@ -49,6 +50,8 @@ class Job(msgspec.Struct, eq=False, kw_only=True):
     state: JobState
     max_pages: int | None
     created_s: float
+    #: As submitted, 1 to 100; None: it was not said.
+    priority: int | None = None
     version: int = 0
     scope_seeds: tuple[str, ...] = ()
     accepted: int = 0
@@ -77,6 +80,17 @@ class Job(msgspec.Struct, eq=False, kw_only=True):
         if self.state is not JobState.RUNNING:
             return False
         return self.max_pages is None or self.done + self.leased < self.max_pages
+
+    @property
+    def band(self) -> int:
+        """One of five, 5 the lowest; the middle one unless said otherwise."""
+        return 3 if self.priority is None else 5 - (self.priority - 1) // 20
+
+    def waits_out(self, strain: int) -> bool:
+        """Whether its requests wait while a worker is under such a strain, see `Strain.step`."""
+        if strain >= 3 and self.spec.depth > 0 and self.spec.scope is not Scope.PAGE:
+            return True
+        return strain >= 4 or (strain >= 1 and self.band > 3)
 
     @property
     def terminal(self) -> int:
@@ -165,6 +179,7 @@ class Job(msgspec.Struct, eq=False, kw_only=True):
             version=self.version,
             max_pages=self.max_pages,
             created_s=self.created_s,
+            priority=self.priority,
         )
 
 

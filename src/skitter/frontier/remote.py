@@ -3,7 +3,18 @@
 from collections.abc import Mapping, Sequence
 
 from skitter.frontier.base import AddResult, DomainInfo, Frontier, JobInfo
-from skitter.models import Completion, Grant, JobSpec, JobState, Lease, Request, Transfer, Verdict
+from skitter.models import (
+    NO_STRAIN,
+    Completion,
+    Grant,
+    JobSpec,
+    JobState,
+    Lease,
+    Request,
+    Strain,
+    Transfer,
+    Verdict,
+)
 from skitter.politeness.rates import Rate
 from skitter.rpc import Channel, Verb, verb
 
@@ -28,9 +39,16 @@ class RemoteFrontier:
         self._channel = channel
 
     async def open_job(
-        self, name: str, job_id: str, spec: JobSpec, *, max_pages: int | None
+        self,
+        name: str,
+        job_id: str,
+        spec: JobSpec,
+        *,
+        max_pages: int | None,
+        priority: int | None = None,
     ) -> JobInfo:
-        return await self._channel.call("open_job", (name, job_id, spec, max_pages), JobInfo)
+        arguments = name, job_id, spec, max_pages, priority
+        return await self._channel.call("open_job", arguments, JobInfo)
 
     async def set_state(self, job: str, state: JobState) -> None:
         await self._channel.call("set_state", (job, state), object)
@@ -47,8 +65,8 @@ class RemoteFrontier:
     async def add(self, job: str, requests: Sequence[Request]) -> AddResult:
         return await self._channel.call("add", (job, requests), AddResult)
 
-    async def lease(self, worker: str, limit: int) -> Grant:
-        return await self._channel.call("lease", (worker, limit), Grant)
+    async def lease(self, worker: str, limit: int, strain: Strain = NO_STRAIN) -> Grant:
+        return await self._channel.call("lease", (worker, limit, strain), Grant)
 
     async def reserve(self, worker: str, servers: Mapping[int, str]) -> dict[int, float]:
         return await self._channel.call("reserve", (worker, servers), dict[int, float])

@@ -60,6 +60,12 @@ class Restorer:
         """Until when each worker's leases are its own."""
         return {name: at_s + self._behind_s for name, at_s in self._db.query(SQL["workers"])}
 
+    def priorities(self) -> dict[int, int]:
+        """Job -> the priority it was submitted with, where it was."""
+        if not self._db.query(SQL["has_priority"]):
+            return {}
+        return dict(self._db.query(SQL["priorities"]))
+
     def jobs(self) -> list[Job]:
         """Every job, oldest first; what it has seen is not read unless that is nothing."""
         jobs = [job_of(row) for row in self._db.query(SQL["jobs"])]

@@ -24,12 +24,14 @@ from skitter.frontier.restore import SQL, Restorer
 from skitter.frontier.servers import Servers
 from skitter.frontier.sqlite_domains import SqliteDomains
 from skitter.models import (
+    NO_STRAIN,
     Completion,
     Grant,
     JobSpec,
     JobState,
     Lease,
     Request,
+    Strain,
     Verdict,
 )
 from skitter.politeness.backoff import BackoffPolicy
@@ -70,6 +72,7 @@ class SqliteFrontier(SqliteDomains):
         self._db = Database(path, schema, FRONTIER_FORMAT, read_only=read_only)
         if not read_only:
             self._db.execute(SQL["make_budget"])
+            self._db.execute(SQL["make_priority"])
         self._clock = clock
         self._default_rate = default_rate
         self._backoff = backoff
@@ -91,7 +94,13 @@ class SqliteFrontier(SqliteDomains):
     # Jobs
 
     async def open_job(
-        self, name: str, job_id: str, spec: JobSpec, *, max_pages: int | None
+        self,
+        name: str,
+        job_id: str,
+        spec: JobSpec,
+        *,
+        max_pages: int | None,
+        priority: int | None = None,
     ) -> JobInfo:
         async with self._changing():
             if name not in self._jobs:
@@ -99,8 +108,11 @@ class SqliteFrontier(SqliteDomains):
                 self._db.execute(SQL["add_job"], row)
                 self._read_jobs()
             job = self._jobs[name]
-            job.max_pages = max_pages
+            job.max_pages, job.priority = max_pages, priority
             self._save(job)
+            self._db.execute(SQL["clear_priority"], (job.id,))
+            if priority is not None:
+                self._db.execute(SQL["save_priority"], (job.id, priority))
             self._board.wake(job)
         return job.info()
 
@@ -123,6 +135,7 @@ class SqliteFrontier(SqliteDomains):
             del self._jobs[job]
             self._board.drop_job(found)
             self._board.budgets.forget(found.id)
+            self._db.execute(SQL["clear_priority"], (found.id,))
             for statement in ("delete_leases", "delete_requests", "delete_budgets", "delete_job"):
                 self._db.execute(SQL[statement], (found.id,))
 
@@ -145,11 +158,11 @@ class SqliteFrontier(SqliteDomains):
             self._save(found)
         return AddResult(accepted=accepted, duplicate=len(requests) - accepted)
 
-    async def lease(self, worker: str, limit: int) -> Grant:
+    async def lease(self, worker: str, limit: int, strain: Strain = NO_STRAIN) -> Grant:
         due_at = self._board.next_due_at()
         if due_at is not None and due_at <= self._clock.monotonic() and limit > 0:
             async with self._changing(durable=False):
-                leases = self._lease(worker, limit)
+                leases = self._lease(worker, limit, strain.step)
             due_at = self._board.next_due_at()
         else:
             leases = []
@@ -255,12 +268,12 @@ class SqliteFrontier(SqliteDomains):
         job.accepted += len(rows)
         return len(rows)
 
-    def _lease(self, worker: str, limit: int) -> list[Lease]:
+    def _lease(self, worker: str, limit: int, strain: int) -> list[Lease]:
         now = self._clock.monotonic()
         if self._deadlines.get(worker, now) <= now:
             self._extend(worker)
         granted: list[HeldLease] = []
-        while len(granted) < limit and (taken := self._board.take(now, worker)) is not None:
+        while len(granted) < limit and (taken := self._board.take(now, worker, strain)):
             entry, domain, share = taken
             self._last_token += 1
             job = self._board.jobs[entry.job]
@@ -322,8 +335,10 @@ class SqliteFrontier(SqliteDomains):
         self._db.execute(SQL["extend"], (worker, self._clock.time() + self._lease_s))
 
     def _read_jobs(self) -> None:
+        priorities = self._stored.priorities()
         for job in self._stored.jobs():
             if job.id not in self._board.jobs:
+                job.priority = priorities.get(job.id)
                 self._board.jobs[job.id] = self._jobs[job.name] = job
 
     def _expired(self) -> set[str]:

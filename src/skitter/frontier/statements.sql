@@ -103,6 +103,22 @@ DELETE FROM health WHERE domain = ?
 INSERT INTO job (name, job_id, spec, state, max_pages, created_s, scope_seeds)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 
+-- name: make_priority
+-- What was submitted with a job; a folder from before there was such a table gets it.
+CREATE TABLE IF NOT EXISTS priority (job INTEGER PRIMARY KEY, priority INTEGER NOT NULL)
+
+-- name: has_priority
+SELECT 1 FROM sqlite_master WHERE name = 'priority'
+
+-- name: priorities
+SELECT job, priority FROM priority
+
+-- name: save_priority
+INSERT OR REPLACE INTO priority (job, priority) VALUES (?, ?)
+
+-- name: clear_priority
+DELETE FROM priority WHERE job = ?
+
 -- name: jobs
 SELECT id, name, job_id, spec, state, max_pages, created_s, version, scope_seeds, accepted, done,
        failed, redirected, body_bytes, dropped

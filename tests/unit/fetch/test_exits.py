@@ -25,7 +25,7 @@ def proxy_of(scheme: str, **more: object) -> Proxy:
     return made
 
 
-@pytest.mark.parametrize("login", [None, ("someone", "p:/w@rd")])
+@pytest.mark.parametrize("login", [None, ("someone", "p:/w@rd-\u00fc")])
 @pytest.mark.parametrize("scheme", SCHEMES)
 async def test_requests_go_through_the_proxy(scheme: str, login: tuple[str, str] | None) -> None:
     hosts = {"a.test": SITE}
@@ -34,7 +34,7 @@ async def test_requests_go_through_the_proxy(scheme: str, login: tuple[str, str]
         origin({"/": page(), "/b": page()}, SITE) as server,
         name_server({"a.test": [SITE]}) as names,
     ):
-        who = "someone:p%3A%2Fw%40rd@" if login else ""
+        who = "someone:p%3A%2Fw%40rd-%C3%BC@" if login else ""
         url = f"{proxy.url.partition(':')[0]}://{who}{proxy.place}"
         async with fetcher(names.place, proxies=(url,)) as curl:
             for path in ("/", "/b"):

@@ -46,6 +46,7 @@ def test_proxies_are_urls(text: str, expected: tuple[object, ...]) -> None:
         *("http://p.test:99999", "http://p.test:x", "ftp://p.test:21", "http://p.test:1/path"),
         *("http://p.test:1?q", "http://[::1:1", "http://se cret:x@p.test:1", "direct"),
         *("http://user:se\ncret@p.test:1", "user:secret@p.test:3128", "http://u:secret@p.test"),
+        *("http://u:secret%0D%0A@p.test:1", "http://secret%00@p.test:1"),
         *("http://u:sec/ret@p.test:1", "socks4://u:secret@p.test:1", "http://secret@://x@:1"),
     ],
 )
