@@ -339,8 +339,8 @@ class Degrade(Struct, frozen=True, kw_only=True):
         float,
         Meta(
             ge=0,
-            description="How long a crawl waits on the last step; then it ends, to be resumed "
-            "when there is room.",
+            description="How long a crawl waits on the last two steps; then it ends, to be "
+            "resumed when there is room.",
         ),
     ] = 60.0
 

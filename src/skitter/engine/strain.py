@@ -66,10 +66,13 @@ class StrainWatch:
         readings = self._gauges.read(backlog=self._backlog(), lag_s=self._waited_s())
         if self._degradation.update(readings, now):
             self._change()
-            self._stopped_at = now if self.strain.step == Step.STOPPED else None
+            if self.strain.step < Step.LINKS_WAIT:
+                self._stopped_at = None
+            elif self._stopped_at is None:
+                self._stopped_at = now
         if self._stopped_at is not None and now - self._stopped_at >= self._settings.patience_s:
             raise StorageFullError(
-                f"nothing could be fetched for {self._settings.patience_s:g} s"
+                f"short of something for {self._settings.patience_s:g} s"
                 f" ({self.strain.cause}): make room and run it again; [degrade] has the limits"
             )
 

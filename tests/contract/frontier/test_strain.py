@@ -11,14 +11,14 @@ JOBS = {"low": (20, True), "plain": (None, True), "high": (100, True), "flat": (
 
 
 @pytest.fixture
-def jobs(stage: Stage) -> Stage:
+def jobs(free: Stage) -> Stage:
     for number, (name, (priority, follows)) in enumerate(JOBS.items()):
         spec = JobSpec(
             seeds=("http://a.test/",), scope=Scope.HOST if follows else Scope.PAGE, depth=3
         )
-        stage.open_job(name, f"id-of-{name}", spec, max_pages=None, priority=priority)
-        stage.add(name, [page(number, f"{name}.test")])
-    return stage
+        free.open_job(name, f"id-of-{name}", spec, max_pages=None, priority=priority)
+        free.add(name, [page(number, f"{name}.test")])
+    return free
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_priority_survives_a_restart_and_can_be_changed(jobs: Stage) -> None:
     assert {lease.job for lease in leases} == set(JOBS)
 
 
-def test_a_domain_of_two_jobs_serves_the_one_that_may(stage: Stage) -> None:
+def test_a_domain_of_two_jobs_serves_the_one_that_may(free: Stage) -> None:
     spec = JobSpec(seeds=("http://a.test/",))
-    stage.open_job("low", "id-of-low", spec, max_pages=None, priority=1)
-    stage.open_job("high", "id-of-high", spec, max_pages=None, priority=60)
-    stage.add("low", [page(1, "a.test", priority=50)])
-    stage.add("high", [page(2, "a.test")])
-    leases = stage.lease("w", 100, Strain(step=1)).leases
+    free.open_job("low", "id-of-low", spec, max_pages=None, priority=1)
+    free.open_job("high", "id-of-high", spec, max_pages=None, priority=60)
+    free.add("low", [page(1, "a.test", priority=50)])
+    free.add("high", [page(2, "a.test")])
+    leases = free.lease("w", 100, Strain(step=1)).leases
     assert [lease.job for lease in leases] == ["high"]
