@@ -49,7 +49,8 @@ FIELDS = {
     "attrs": "Whatever the submitter attached, and `robots`: which of `noindex` and `nofollow` the "
     "page asks for, by its meta or X-Robots-Tag. Null on the command line if it asks for neither.",
     "elapsed_ms": "Time of the last try's transfer, in milliseconds.",
-    "truncated": "`length` if the body was cut at `fetch.max_body_bytes`.",
+    "truncated": "`length` if the body was cut at `fetch.max_body_bytes`; `degraded` if it was not "
+    "kept for want of room.",
     "error": "`code` or `code: detail` of a failed request, the reason of a dropped one,"
     " null otherwise.",
 }

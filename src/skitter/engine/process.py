@@ -5,8 +5,8 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -14,10 +14,16 @@ from typing import Any
 from skitter import errors
 from skitter.errors import SkitterError
 
-__all__ = ["Child", "cause_of", "run_child"]
+__all__ = ["COORDINATOR_END", "Child", "cause_of", "run_child"]
 
 _FORKS = sys.platform == "linux"
 _context = multiprocessing.get_context("fork" if _FORKS else "spawn")
+
+#: Ends a coordinator. SIGTERM may be sent to all processes of a crawl at once, by `timeout` or
+#: systemd, and the workers need the coordinator to hand in what they have.
+COORDINATOR_END = signal.SIGUSR1
+#: What a child cannot answer before it has begun.
+_EARLY = (signal.SIGINT, signal.SIGTERM, COORDINATOR_END)
 
 
 class Child:
@@ -28,7 +34,8 @@ class Child:
         self._process: BaseProcess = _context.Process(  # type: ignore[attr-defined]
             target=_run, args=(tell, target, *arguments), name=name, daemon=True
         )
-        self._process.start()
+        with _signals_waiting():
+            self._process.start()
         tell.close()
         #: The error of ours that ended it, once it has ended.
         self.failure: SkitterError | None = None
@@ -66,6 +73,20 @@ class Child:
         self._ended.set()
 
 
+@contextmanager
+def _signals_waiting() -> Iterator[None]:
+    """Let signals wait. A child made meanwhile lets them through once it knows what to do.
+
+    Until then it has the handlers of its parent: a signal would be lost on it, and be told to
+    the parent, whose loop it still writes to.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _EARLY)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _run(tell: Connection, target: Callable[..., None], *arguments: object) -> None:
     """In the child: an error of ours is told to the parent, which knows what to do about it."""
     try:
@@ -87,22 +108,30 @@ def cause_of(error: Exception) -> Exception:
     return error
 
 
-def run_child(main: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
-    """Run a child's main; SIGTERM sets the event it is given.
+def run_child(
+    main: Callable[[asyncio.Event], Coroutine[Any, Any, None]],
+    *,
+    ended_by: signal.Signals = signal.SIGTERM,
+) -> None:
+    """Run a child's main; that signal sets the event it is given.
 
     Ctrl+C reaches the whole group and is the parent's business. What the parent had set up
     for its own signals must not be triggered by ours.
     """
     signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asyncio.run(_with_parent(main))
+    for number in _EARLY:
+        signal.signal(number, signal.SIG_IGN)
+    asyncio.run(_with_parent(main, ended_by))
 
 
-async def _with_parent(main: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
+async def _with_parent(
+    main: Callable[[asyncio.Event], Coroutine[Any, Any, None]], ended_by: signal.Signals
+) -> None:
     loop = asyncio.get_running_loop()
     parent = multiprocessing.parent_process()
     if parent is not None:
         loop.add_reader(parent.sentinel, os._exit, 1)
     stop = asyncio.Event()
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(ended_by, stop.set)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _EARLY)
     await main(stop)
