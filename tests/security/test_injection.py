@@ -59,7 +59,6 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     body = b"<title>=1+1 " + escaped + b'</title><a href="/a&#10;b&#13;c\x1b[2J">' + escaped
     head = b"HTTP/1.1 200 \x1b[2JOK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n"
     head += b"X-Evil: \x1b]0;owned\x07 \x9b31m\x0bWARC-Type: forged\r\n"
-    head += b"X-Break: 1\rX-Forged: 2\r\rWARC/1.1\r\n"
     with origin({"/": head % len(body) + b"\r\n" + body}, SITE) as server:
         outputs = ("-o", "out.jsonl", "-o", "out.csv", "-o", "out.warc.gz", "-vv")
         done = run_crawl(folder, f"{server.url}/", *ARGUMENTS, *outputs, env=networks())
@@ -132,17 +131,28 @@ def test_a_log_line_stays_one_line(crawled: tuple[Path, str]) -> None:
 def test_no_header_makes_a_warc_record_or_field(crawled: tuple[Path, str]) -> None:
     folder, url = crawled
     with (folder / "out.warc.gz").open("rb") as file:
-        records, fields = [], {}
-        for record in ArchiveIterator(file, check_digests="raise"):
-            records.append((record.rec_type, record.rec_headers.get_header("WARC-Target-URI")))
-            fields |= dict(record.http_headers.headers if record.http_headers else ())
+        records = [
+            (record.rec_type, record.rec_headers.get_header("WARC-Target-URI"))
+            for record in ArchiveIterator(file, check_digests="raise")
+        ]
     pages = {record["url"] for record in read_catalog(folder / "data")}
     assert sorted(uri for kind, uri in records if kind == "response") == sorted(pages)
     assert {kind for kind, _ in records} == {"warcinfo", "response"}
     assert url in pages
-    # A line break of old is none of ours.
-    assert fields["X-Break"] == "1 X-Forged: 2 WARC/1.1"
-    assert "X-Forged" not in fields
+
+
+def test_a_header_with_a_line_break_of_old_fails_alone(tmp_path: Path) -> None:
+    forged = b"HTTP/1.1 200 OK\r\nX-Break: 1\rX-Forged: 2\r\rWARC/1.1\r\nContent-Length: 0\r\n\r\n"
+    with origin(
+        {"/": page("/forged", "/fine"), "/forged": forged, "/fine": page()}, SITE
+    ) as server:
+        outputs = ("-o", "out.warc.gz")
+        done = run_crawl(tmp_path, f"{server.url}/", *ARGUMENTS, *outputs, env=networks())
+        assert done.code == 0, done.err
+    assert (done.summary["pages"], done.summary["failed"]) == (2, 1)
+    with (tmp_path / "out.warc.gz").open("rb") as file:
+        kinds = sorted(record.rec_type for record in ArchiveIterator(file))
+    assert kinds == ["metadata", "response", "response", "warcinfo"]
 
 
 def test_no_cell_is_a_formula_or_another_row(crawled: tuple[Path, str]) -> None:

@@ -119,7 +119,8 @@ def run_child(
     for its own signals must not be triggered by ours.
     """
     signal.set_wakeup_fd(-1)
-    for number in _EARLY:
+    # To ignore one that waits would be to lose it.
+    for number in {*_EARLY} - {ended_by}:
         signal.signal(number, signal.SIG_IGN)
     asyncio.run(_with_parent(main, ended_by))
 
