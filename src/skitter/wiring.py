@@ -22,7 +22,7 @@ from skitter.engine.folder import DataFolder
 from skitter.engine.hooks import Hooks
 from skitter.engine.logbook import LOG_FOLDER
 from skitter.engine.pressure import PressureGauges
-from skitter.engine.process import Child, run_child
+from skitter.engine.process import COORDINATOR_END, Child, run_child
 from skitter.engine.progress import Progress
 from skitter.engine.pulse import Pulse
 from skitter.engine.robots import RobotsCache, SharedRobots
@@ -206,7 +206,7 @@ def coordinate(work: Assignment, socket: Path) -> None:
             await _until(stop, coordinator.run())
             outputs.close()
 
-    run_child(main)
+    run_child(main, ended_by=COORDINATOR_END)
 
 
 def work_remotely(work: Assignment, socket: Path, name: str, place: str) -> None:

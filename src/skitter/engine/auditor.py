@@ -15,6 +15,7 @@ from skitter.engine.audit_outputs import audit_output
 from skitter.engine.audit_robots import JobRobots, RobotsAudit
 from skitter.engine.audit_sends import SendsAudit
 from skitter.engine.logbook import Fetched, LogReader, RobotsRead
+from skitter.engine.page import DEGRADED
 from skitter.errors import DataFolderDamagedError
 from skitter.frontier.base import JobInfo
 from skitter.frontier.inspect import FrontierRows
@@ -113,6 +114,8 @@ class Auditor:
             return
         if stored.record_id != record.id:
             self._stored.find(where, f"{record.url}: another record is there, {stored.record_id}")
+        elif record.truncated == DEGRADED and not stored.body:
+            return  # there was no room for it, and the record says so
         elif record.digest is not None and record.digest != _digest(stored.body):
             self._stored.find(where, f"{record.url}: the body is not the one that was fetched")
 

@@ -103,6 +103,10 @@ async def begin(frontier: Frontier, info: JobInfo) -> None:
         # Otherwise robots.txt is asked first where they are.
         sitemaps = dict.fromkeys(sitemap_of(url) for url in info.spec.seeds)
         requests += [sitemap_request(url) for url in sitemaps]
+    if info.counts.accepted >= len({request.fingerprint for request in requests}):
+        # Nothing was accepted before all of these, and to find out that they are known would
+        # be to read everything that is.
+        return
     for start in range(0, len(requests), _SEED_BATCH):
         await frontier.add(info.name, requests[start : start + _SEED_BATCH])
 

@@ -77,6 +77,8 @@ class FetchLog(Hook):
         self._waiting = self._closed = False
         #: When we last looked; from the first line on, at least once for each group.
         self._awake_at = float("inf")
+        #: From when to when we last stood still.
+        self._stood = (0.0, 0.0)
         self._file: BinaryIO | None = None
         self._written_bytes = 0
         self._encoder = msgspec.json.Encoder()
@@ -100,7 +102,7 @@ class FetchLog(Hook):
                 url=request.url,
                 domain=request.domain,
                 sent=result.sent_at,
-                ended=max(result.sent_at, self._seen_until()),
+                ended=self._end_of(result.sent_at),
                 kind=_KINDS[request.kind],
                 job=lease.job,
                 token=lease.token,
@@ -122,7 +124,7 @@ class FetchLog(Hook):
                     url=url,
                     domain=domain_of_url(url),
                     sent=result.sent_at,
-                    ended=max(result.sent_at, self._seen_until()),
+                    ended=self._end_of(result.sent_at),
                     kind="robots",
                     status=result.status_code,
                     error=None if result.error is None else result.error.value,
@@ -185,6 +187,7 @@ class FetchLog(Hook):
         if self._closed:
             return
         if self._seen_until() == self._awake_at:
+            self._stood = (self._awake_at, self._monotonic())
             self._flush(float("inf"))
         self.flush()
         self._wait()
@@ -193,6 +196,14 @@ class FetchLog(Hook):
         """Until when what is in flight is known to have been; now, unless we stood still."""
         now = self._monotonic()
         return self._awake_at if now - self._awake_at > _STOOD_STILL_S else now
+
+    def _end_of(self, sent_at: float) -> float:
+        """When a transfer ended that we hear of now; the earliest moment if we stood still."""
+        since, until = self._stood
+        seen = self._seen_until()
+        if sent_at < until and seen - until < _STOOD_STILL_S:
+            seen = since
+        return max(sent_at, seen)
 
     def _unfinished(self, sent_before: float) -> list[Line]:
         """A line, once, for each transfer that is taking long: most end before they need one."""

@@ -9,6 +9,7 @@ import asyncio
 import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from skitter.clock import Clock
 from skitter.engine.coordinator import WorkerReport
 from skitter.engine.places import Place, WorkerStatus
-from skitter.engine.process import Child
+from skitter.engine.process import COORDINATOR_END, Child
 from skitter.engine.progress import Snapshot
 from skitter.engine.pulse import Pulse
 from skitter.engine.run import DRAIN_S
@@ -34,6 +35,8 @@ _FIRST_WAIT_S = 0.1
 _MAX_WAIT_S = 30.0
 #: A coordinator that dies so often without ever being stable will not get better.
 _MAX_DEATHS = 10
+#: After an interrupt nobody waits longer for a coordinator: to be told of dead workers, to end.
+_LAST_WORDS_S = 1.0
 
 
 class FleetOptions(Struct, frozen=True, kw_only=True):
@@ -69,9 +72,10 @@ class Fleet:
         self._places = [Place(number) for number in range(1, options.workers + 1)]
         self._channel = Channel(options.socket)
         self._coordinator: Child | None = None
-        self._stopping = False
+        self._stopping = asyncio.Event()
         self._interrupted = False
-        self._all_gone = asyncio.Event()
+        #: Set when the run must be over: what is leased then is given back by who comes after us.
+        self._hurrying = asyncio.Event()
         names = ("workers", "restart", "drain", "set_pulse")
         self._control = Server(options.control, {n: verb(getattr(self, n)) for n in names})
 
@@ -88,7 +92,7 @@ class Fleet:
                 ]
                 keepers = [group.create_task(self._keep(place)) for place in self._places]
                 await asyncio.gather(*keepers)
-                self._stopping = True
+                self._stopping.set()
                 for task in tasks:
                     task.cancel()
         finally:
@@ -97,11 +101,12 @@ class Fleet:
 
     def interrupt(self) -> None:
         """First call: finish what is in flight. Second: stop at once."""
-        self._stop_workers(signal.SIGKILL if self._interrupted else signal.SIGTERM)
-        if not self._interrupted:
-            self._interrupted = True
-            loop = asyncio.get_running_loop()
-            loop.call_later(DRAIN_S, self._stop_workers, signal.SIGKILL)
+        if self._interrupted:
+            self._stop_at_once()
+            return
+        self._interrupted = True
+        self._stop_workers(signal.SIGTERM)
+        asyncio.get_running_loop().call_later(DRAIN_S, self._stop_at_once)
 
     async def snapshot(self) -> Snapshot | None:
         """The crawl now, if the coordinator answers."""
@@ -118,7 +123,7 @@ class Fleet:
         """Every place and who is in it."""
         reports = _by_name(await self._reports())
         return [
-            place.status(reports.get(place.name), self._pulse, ending=self._stopping)
+            place.status(reports.get(place.name), self._pulse, ending=self._stopping.is_set())
             for place in self._places
         ]
 
@@ -149,7 +154,7 @@ class Fleet:
     # Keeping children alive
 
     async def _keep(self, place: Place) -> None:
-        while not (self._stopping or place.leaving):
+        while not (self._stopping.is_set() or place.leaving):
             place.lives += 1
             place.started_at = self._clock.monotonic()
             place.restarting = False
@@ -161,7 +166,7 @@ class Fleet:
                 self._stop_workers(signal.SIGKILL)
                 raise failure
             await self._bury(place)
-            if code == 0 or self._stopping:
+            if code == 0 or self._stopping.is_set():
                 return
             if place.restarting:
                 self._say(f"Worker {place.id} is restarted by hand.")
@@ -170,10 +175,21 @@ class Fleet:
             place.wait_s = 0.0 if lived_s >= _STABLE_S else _next_wait_s(place.wait_s)
             why = f" ({failure})" if failure else ""
             self._say(f"Worker {place.id} {_how(code)}{why}; a new one starts{_in(place.wait_s)}.")
-            await asyncio.sleep(place.wait_s)
+            await _within(place.wait_s, self._stopping)
 
     async def _bury(self, place: Place) -> None:
-        """Keep what it has done, give back what it held."""
+        """Keep what it has done, give back what it held, unless there is no time for that."""
+        burying = asyncio.ensure_future(self._give_back(place))
+        hurrying = asyncio.ensure_future(self._hurrying.wait())
+        try:
+            await asyncio.wait({burying, hurrying}, return_when=asyncio.FIRST_COMPLETED)
+            if burying.done():
+                burying.result()
+        finally:
+            burying.cancel()
+            hurrying.cancel()
+
+    async def _give_back(self, place: Place) -> None:
         place.count(_by_name(await self._reports()).get(place.name))
         place.settle()
         await self._channel.call("reap", (place.name,), int)
@@ -189,8 +205,7 @@ class Fleet:
             if self._coordinator.failure is not None:
                 self._stop_workers(signal.SIGKILL)
                 raise self._coordinator.failure
-            if self._stopping:
-                return
+            # Even at the end: workers that leave hand in what they have.
             deaths = 0 if self._clock.monotonic() - started_at >= _STABLE_S else deaths + 1
             if deaths >= _MAX_DEATHS:
                 self._stop_workers(signal.SIGKILL)
@@ -217,16 +232,25 @@ class Fleet:
         await self._channel.call("finished", (), bool)
         self._stop_workers(signal.SIGTERM)
 
+    def _stop_at_once(self) -> None:
+        self._stop_workers(signal.SIGKILL)
+        asyncio.get_running_loop().call_later(_LAST_WORDS_S, self._hurrying.set)
+
     def _stop_workers(self, number: int) -> None:
-        self._stopping = True
+        self._stopping.set()
         for place in self._places:
             if place.child is not None:
                 place.child.signal(number)
 
     async def _end_coordinator(self) -> None:
-        if self._coordinator is not None:
-            self._coordinator.signal(signal.SIGTERM)
-            await self._coordinator.wait()
+        child = self._coordinator
+        if child is None:
+            return
+        child.signal(COORDINATOR_END)
+        if self._interrupted:
+            # It loses nothing; what it has not saved yet the workers were not told to be saved.
+            asyncio.get_running_loop().call_later(_LAST_WORDS_S, child.signal, signal.SIGKILL)
+        await child.wait()
 
     async def _reports(self) -> list[WorkerReport]:
         return await self._channel.call("reports", (), list[WorkerReport])
@@ -236,6 +260,13 @@ class Fleet:
             if id_ in {place.id, place.name}:
                 return place
         raise UsageError(f"no worker {id_!r}; `skitter workers list` shows those there are")
+
+
+async def _within(seconds: float, event: asyncio.Event) -> None:
+    """Wait for an event, but not for longer."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 def _by_name(reports: Sequence[WorkerReport]) -> dict[str, WorkerReport]:

@@ -12,8 +12,9 @@ from skitter.frontier.base import Frontier
 
 __all__ = ["DRAIN_S", "Run", "SoloRun"]
 
-#: In-flight requests get this long after the first interrupt.
-DRAIN_S = 10.0
+#: In-flight requests get this long after the first interrupt; two seconds are left of the ten
+#: within which a crawl is out.
+DRAIN_S = 8.0
 
 
 class Run(Protocol):

@@ -17,6 +17,8 @@ _log = Log("skitter.engine")
 
 #: How often the gauges are read.
 _READ_S = 1.0
+#: Who comes so late to that stood still; it was not the frontier that took its time.
+_STOOD_STILL_S = 1.0
 
 
 class StrainWatch:
@@ -59,7 +61,11 @@ class StrainWatch:
         """Read the gauges until cancelled; an error if nothing can be done for too long."""
         while self._settings.enabled:
             self._look()
+            due_at = self._clock.monotonic() + _READ_S
             await asyncio.sleep(_READ_S)
+            late_s = self._clock.monotonic() - due_at
+            if late_s > _STOOD_STILL_S:
+                self._discount(late_s)
 
     def _look(self) -> None:
         now = self._clock.monotonic()
@@ -84,7 +90,14 @@ class StrainWatch:
         log("worker.degraded", step=int(step), means=step.name.lower(), cause=words)
         self._changed()
 
+    def _discount(self, late_s: float) -> None:
+        """The answer may have been read already, or not."""
+        if self._asked_at is None:
+            self._lag_s = max(0.0, self._lag_s - late_s)
+        else:
+            self._asked_at += late_s
+
     def _waited_s(self) -> float:
         if self._asked_at is None:
             return self._lag_s
-        return self._clock.monotonic() - self._asked_at
+        return max(0.0, self._clock.monotonic() - self._asked_at)

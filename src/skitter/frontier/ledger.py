@@ -257,10 +257,12 @@ def job_of(row: tuple[Any, ...]) -> Job:
     )
 
 
-def entry_of(job: int, domain: str, row: tuple[Any, ...], *, delayed: bool = False) -> Entry:
+def entry_of(
+    job: int, domain: str, row: tuple[Any, ...], lift: int = 0, *, delayed: bool = False
+) -> Entry:
     """The request columns of a row, in the order every statement selects them."""
     request = Request(
-        priority=row[1],
+        priority=row[1] - lift,
         depth=row[2],
         url=row[3],
         fingerprint=row[4],
@@ -272,7 +274,7 @@ def entry_of(job: int, domain: str, row: tuple[Any, ...], *, delayed: bool = Fal
         is_seed=bool(row[9]),
         generation=row[10],
     )
-    return Entry(row[0], job, request, tries=row[11], holds=row[12], delayed=delayed)
+    return Entry(row[0], job, request, tries=row[11], holds=row[12], delayed=delayed, lift=lift)
 
 
 def request_row(entry: Entry, domain: DomainState) -> tuple[object, ...]:
@@ -283,7 +285,7 @@ def request_row(entry: Entry, domain: DomainState) -> tuple[object, ...]:
         entry.job,
         domain.id,
         request.fingerprint,
-        request.priority,
+        entry.rank,
         request.depth,
         request.url,
         request.parent,

@@ -55,6 +55,8 @@ class Entry(Struct, eq=False):
     holds: int = 0
     #: Queued in the storage as delayed (its index does not list it).
     delayed: bool = False
+    #: What puts it ahead of its equals; apart from the priority, which its links inherit.
+    lift: int = 0
     #: Of its last grant, see `skitter.frontier.budgets`: not to be fetched; wanted of its page;
     #: the budget that counts it among what is under way.
     drop: DropReason | None = None
@@ -64,7 +66,12 @@ class Entry(Struct, eq=False):
     @property
     def key(self) -> Key:
         """Smallest first."""
-        return (-self.request.priority, self.id)
+        return (-self.rank, self.id)
+
+    @property
+    def rank(self) -> int:
+        """The priority that it waits with."""
+        return self.request.priority + self.lift
 
 
 class JobQueue:

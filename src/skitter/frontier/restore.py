@@ -36,6 +36,9 @@ class Restorer:
         self._now = clock.monotonic()
         self._behind_s = self._now - clock.time()
         self._learning = asyncio.Lock()
+        #: Request -> its lift, of those that have one: few, since each took the death of a worker.
+        self.lifts: dict[int, int] = {}
+        self.read_lifts()
 
     def refill(self, domain: DomainState, job: Job, queue: JobQueue, limit: int) -> list[Entry]:
         """What is stored of a queue beyond its horizon, the best of it."""
@@ -49,7 +52,13 @@ class Restorer:
                 "limit": limit,
             },
         )
-        return [entry_of(job.id, domain.name, row) for row in rows]
+        lifts = self.lifts
+        return [entry_of(job.id, domain.name, row, lifts.get(row[0], 0)) for row in rows]
+
+    def read_lifts(self) -> None:
+        """Which requests go ahead of their equals."""
+        stored = self._db.query(SQL["has_lift"])
+        self.lifts = dict(self._db.query(SQL["lifts"])) if stored else {}
 
     def last_numbers(self) -> tuple[int, int]:
         """The highest request number and lease token ever given."""
@@ -112,10 +121,11 @@ class Restorer:
         for job, domain, until_s, *row in self._db.query(SQL["delayed"]):
             if job in stopped:
                 continue
-            entry = entry_of(job, by_id[domain].name, tuple(row))
+            entry = entry_of(job, by_id[domain].name, tuple(row), self.lifts.get(row[0], 0))
             board.delay(entry, by_id[domain], until_s + self._behind_s)
         for token, worker, job, domain, state, *row in leased:
-            entry = entry_of(job, by_id[domain].name, tuple(row), delayed=state == 1)
+            lift = self.lifts.get(row[0], 0)
+            entry = entry_of(job, by_id[domain].name, tuple(row), lift, delayed=state == 1)
             board.hold(HeldLease(token, worker, entry, board.jobs[job], by_id[domain]))
 
     def _domains(self) -> dict[int, DomainState]:

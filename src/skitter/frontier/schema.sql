@@ -42,7 +42,7 @@ CREATE TABLE request (
     domain          INTEGER NOT NULL,
     fingerprint     INTEGER NOT NULL,
     state           INTEGER NOT NULL,             -- 0 queued, 1 delayed, 2 done, 3 redirected, 4 failed, 5 dropped
-    priority        INTEGER NOT NULL,
+    priority        INTEGER NOT NULL,             -- with its lift
     depth           INTEGER NOT NULL,
     url             TEXT NOT NULL,
     parent          TEXT,
@@ -60,6 +60,12 @@ CREATE TABLE request (
 -- The queue itself: only what waits is in it.
 CREATE INDEX queue ON request (domain, job, priority DESC, id) WHERE state = 0;
 CREATE INDEX delayed ON request (not_before_s) WHERE state = 1;
+
+-- How much of its priority a waiting request owes to the death of its workers.
+CREATE TABLE lift (
+    request INTEGER PRIMARY KEY,
+    points  INTEGER NOT NULL
+);
 
 -- What a job has spent on a domain; see `skitter.frontier.budgets`.
 CREATE TABLE budget (

@@ -44,7 +44,7 @@ __all__ = ["FRONTIER_FORMAT", "SqliteFrontier"]
 #: Version of the schema; a folder with a higher one is refused.
 FRONTIER_FORMAT = 1
 
-#: Added to the priority of a request whose worker died.
+#: By how much a request goes ahead whose worker died.
 _BOOST = 10
 #: How soon to ask again for what another worker holds.
 _OTHERS_S = 0.05
@@ -73,6 +73,7 @@ class SqliteFrontier(SqliteDomains):
         if not read_only:
             self._db.execute(SQL["make_budget"])
             self._db.execute(SQL["make_priority"])
+            self._db.execute(SQL["make_lift"])
         self._clock = clock
         self._default_rate = default_rate
         self._backoff = backoff
@@ -136,8 +137,9 @@ class SqliteFrontier(SqliteDomains):
             self._board.drop_job(found)
             self._board.budgets.forget(found.id)
             self._db.execute(SQL["clear_priority"], (found.id,))
-            for statement in ("delete_leases", "delete_requests", "delete_budgets", "delete_job"):
-                self._db.execute(SQL[statement], (found.id,))
+            for rows in ("leases", "lifts", "requests", "budgets", "job"):
+                self._db.execute(SQL[f"delete_{rows}"], (found.id,))
+            self._stored.read_lifts()
 
     async def info(self, job: str) -> JobInfo | None:
         found = self._jobs.get(job)
@@ -196,6 +198,8 @@ class SqliteFrontier(SqliteDomains):
                     self._retry(held, completion)
                 else:
                     ended.append((held.job.count(final), final.reason, held.entry.id))
+                    if held.entry.lift:
+                        self._drop_lift(held.entry)
                     self._board.budgets.count(held.entry, held.domain.id, final, held.job.seen)
                     self._follow(held.job, final)
                 self._board.end(held)
@@ -301,7 +305,7 @@ class SqliteFrontier(SqliteDomains):
         until_s = self._clock.time() + completion.after_s
         self._db.execute(
             SQL["delay_request"],
-            (until_s, entry.request.priority, entry.tries, entry.holds, entry.id),
+            (until_s, entry.rank, entry.tries, entry.holds, entry.id),
         )
         self._board.delay(entry, held.domain, self._clock.monotonic() + completion.after_s)
 
@@ -316,9 +320,14 @@ class SqliteFrontier(SqliteDomains):
             self._db.execute(SQL["end_request"], (*job.drop_stopped(1), entry.id))
             self._save(job)
             return
-        entry.request = replace(entry.request, priority=entry.request.priority + _BOOST)
-        self._db.execute(SQL["raise_request"], (entry.request.priority, entry.id))
+        entry.lift = self._stored.lifts[entry.id] = entry.lift + _BOOST
+        self._db.execute(SQL["raise_request"], (entry.rank, entry.id))
+        self._db.execute(SQL["save_lift"], (entry.id, entry.lift))
         self._board.offer(entry, held.domain)
+
+    def _drop_lift(self, entry: Entry) -> None:
+        del self._stored.lifts[entry.id]
+        self._db.execute(SQL["end_lift"], (entry.id,))
 
     def _follow(self, job: Job, completion: Completion) -> None:
         if not completion.links or job.state is JobState.STOPPED:

@@ -16,6 +16,25 @@ UPDATE request SET state = 1, not_before_s = ?, priority = ?, tries = ?, holds =
 -- A request whose worker died goes ahead of its equals.
 UPDATE request SET priority = ? WHERE id = ?
 
+-- name: has_lift
+-- A folder from before there was such a table has none.
+SELECT 1 FROM sqlite_master WHERE name = 'lift'
+
+-- name: make_lift
+CREATE TABLE IF NOT EXISTS lift (request INTEGER PRIMARY KEY, points INTEGER NOT NULL)
+
+-- name: lifts
+SELECT request, points FROM lift
+
+-- name: save_lift
+INSERT OR REPLACE INTO lift (request, points) VALUES (?, ?)
+
+-- name: end_lift
+DELETE FROM lift WHERE request = ?
+
+-- name: delete_lifts
+DELETE FROM lift WHERE request IN (SELECT id FROM request WHERE job = ?)
+
 -- name: refill
 -- The best entries of a job at a domain beyond a key, best first.
 SELECT id, priority, depth, url, fingerprint, parent, redirected_from, hops, kind, is_seed,

@@ -247,7 +247,10 @@ class Model:
 
     def set_manners(self, name: str, own: Rate | None, crawl_delay_s: float | None) -> None:
         domain = self._domain(name)
-        domain.own, domain.crawl_delay_s = own, crawl_delay_s
+        domain.own = own
+        # Of several wishes the longest counts; none forgets them all.
+        longest_s = max(crawl_delay_s or 0.0, domain.crawl_delay_s or 0.0)
+        domain.crawl_delay_s = longest_s if crawl_delay_s else None
 
     def block(self, name: str, *, blocked: bool) -> None:
         self._domain(name).blocked = blocked

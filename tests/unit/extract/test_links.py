@@ -95,3 +95,9 @@ def test_plain_paths_are_joined_as_the_url_parser_does(
     href = "../" * ups + "/".join(path)
     resolved = LinkResolver().resolve(page, [(href, "")] if href else [])
     assert [url for url, _ in resolved] == ([normalize(href, page)] if href else [])
+
+
+def test_a_base_that_would_make_every_link_long_is_not_used() -> None:
+    page = "http://a.test/folder/page"
+    assert document_base(page, "http://b.test/" + "x" * 2_000) != page
+    assert document_base(page, "http://b.test/" + "x" * 2_048) == page
