@@ -54,6 +54,8 @@ def check_refused(done: Finished, pattern: str, code: int = 2) -> None:
         ([URL, "-o", "out.xml"], r"out\.xml.*\.jsonl"),
         ([URL, "-o", "nowhere/out.jsonl"], r"nowhere"),
         ([URL, "--workers", "0"], r"--workers"),
+        ([URL, "--priority", "high"], r"--priority.*'high' is not a whole number"),
+        ([URL, "--max-crawl-delay", "inf"], r"--max-crawl-delay.*'inf' is not a number of sec"),
         ([URL, "--resolve", "example.com"], r"--resolve"),
         ([URL, "--resolve", "example.com:80:elsewhere"], r"--resolve"),
         ([URL, "--resolve", "example.com:99999:127.0.0.1"], r"--resolve"),

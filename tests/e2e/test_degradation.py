@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crawls import finish, run_crawl, start_crawl
+from support.crawls import SKITTER, environment, finish, run_crawl, start_crawl
 from support.origin import origin, page
 from support.records import read_catalog
 from warcio import ArchiveIterator
@@ -72,6 +72,9 @@ def test_bodies_are_not_kept_when_room_is_scarce(disk: Path, tmp_path: Path) -> 
                     kept.content_stream().read(),
                 )
     assert {stored[record["url"]] for record in late} == {("degraded", b"")}
+    audit = [SKITTER, "audit", "--deep", "--data", str(disk / "data")]
+    judged = subprocess.run(audit, env=environment(), capture_output=True, text=True, check=False)
+    assert judged.returncode == 0, judged.stdout
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

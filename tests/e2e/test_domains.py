@@ -40,7 +40,7 @@ def test_a_held_domain_is_left_alone_while_the_others_go_on(tmp_path: Path, work
         process = start_crawl(tmp_path, *arguments, stdin=sim.stdin)
         try:
             assert wait_until(process, lambda: asked(sim, HELD) > 5)
-            assert "left alone for 3600 s" in domains(tmp_path, "hold", HELD, "--for", "1h")
+            assert "left alone for 1 h 00 min" in domains(tmp_path, "hold", HELD, "--for", "1h")
             before = asked(sim, HELD)
             assert wait_until(process, lambda: asked(sim, OTHER) > 60)
             # One may have been on its way when we said so, and the log is a moment behind.

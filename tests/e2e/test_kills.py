@@ -46,11 +46,7 @@ class Crawl:
         self._sim = sim
         names = [word for output in outputs for word in ("-o", output)]
         rate = ("--delay", "0", "--concurrency", "8")
-        # What a killed worker held goes first, so pages may be met on longer ways than usual.
-        self._arguments = (
-            *(*sim.crawl_arguments, *rate, "--depth", "100"),
-            *("--data", "data", *names, "--json"),
-        )
+        self._arguments = (*sim.crawl_arguments, *rate, "--data", "data", *names, "--json")
 
     def start(self) -> subprocess.Popen[str]:
         return start_crawl(self.folder, *self._arguments, stdin=self._sim.stdin, env=QUICK_RETRIES)

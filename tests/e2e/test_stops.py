@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from support.crawls import SKITTER, environment, run_crawl, wait_until
 from support.records import differences, read_catalog, read_jsonl, twice
 from support.simulation import Simulation, simulated_web
 
-from skitter.chaos.processes import children
+from skitter.chaos.processes import ask_workers, children
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sim]
 
@@ -50,6 +51,10 @@ def end(process: subprocess.Popen[bytes], folder: Path) -> int:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         pytest.fail(f"still there: {(folder / 'err').read_text()[-2000:]}")
+
+
+def holds_something(folder: Path) -> bool:
+    return any(worker.leases for worker in ask_workers(folder / "data"))
 
 
 def resume(sim: Simulation, folder: Path) -> None:
@@ -119,3 +124,16 @@ def test_a_second_sigterm_ends_it_though_the_coordinator_stands_still(
     process.send_signal(signal.SIGTERM)
     assert end(process, tmp_path) == 3
     resume(sim, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_answers_that_do_not_come_are_not_waited_for(tmp_path: Path) -> None:
+    with simulated_web(tmp_path, "--hosts", "4", "--pages", "4", "--latency-ms", "20000") as sim:
+        process = start(sim, tmp_path)
+        assert wait_until(process, lambda: holds_something(tmp_path))  # type: ignore[arg-type]
+        began_s = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert end(process, tmp_path) == 3
+    # Not a race but a promise: so long it may take.
+    assert time.monotonic() - began_s <= 10.0

@@ -1,16 +1,10 @@
-"""Was the machine itself in the way? A worker that gets no processor is silent like a frozen one.
-
-What the crawl says of its workers is believed only where the kernel says that processes waited.
-"""
+"""Was the machine itself in the way? A worker without a processor is silent like a frozen one."""
 
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct
-
 from skitter.clock import Clock
 
-__all__ = ["Pressure", "silenced"]
+__all__ = ["Pressure"]
 
 _PRESSURE = Path("/proc/pressure/cpu")
 #: From this share of the time on, in which somebody waited for a processor, timers come late.
@@ -35,26 +29,6 @@ class Pressure:
     def is_high(self) -> bool:
         """Whether a short lease may run out without anybody's fault."""
         return self.share > _BUSY
-
-
-class _Silence(Struct, frozen=True):
-    """The log line of a worker that could not make itself heard."""
-
-    event: str
-    dropped: int = 0
-
-
-def silenced(stderr: Path) -> int:
-    """How many requests were let go by workers that had been silent."""
-    dropped = 0
-    for line in stderr.read_bytes().splitlines():
-        try:
-            said = msgspec.json.decode(line, type=_Silence)
-        except msgspec.MsgspecError:
-            continue
-        if said.event == "worker.cut_off":
-            dropped += said.dropped
-    return dropped
 
 
 def _waited_s() -> float:

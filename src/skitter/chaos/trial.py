@@ -1,6 +1,6 @@
 """A whole trial: target, undisturbed reference where one is needed, disturbed crawl, judgement."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from skitter.chaos.crawl import Crawl, CrawlOptions
 from skitter.chaos.evidence import audit, exported, read_entries, sent_times
 from skitter.chaos.faults import Faults
-from skitter.chaos.machine import Pressure, silenced
+from skitter.chaos.machine import Pressure
 from skitter.chaos.report import Report, fault_rows, late, usages
 from skitter.chaos.run import Course, Run
 from skitter.chaos.schedule import SIZES, FaultKind, Plan, Scenario, make_schedule
@@ -133,7 +133,7 @@ class Trial:
             notes=self._notes,
         )
         if isinstance(self._target, SimTarget):
-            report = self._hear_origin(self._target, crawl, course, report)
+            report = self._hear_origin(self._target, course, report)
         else:
             waits_s = recoveries(sent_times(crawl), course.faults)
             report.findings.extend(late(course.faults, waits_s))
@@ -141,20 +141,7 @@ class Trial:
         report.findings.extend(_growth(report))
         return report
 
-    def _excused(self, crawl: Crawl, problems: Sequence[str]) -> bool:
-        """Whether the machine was too busy for short leases, and that explains all of it."""
-        dropped = silenced(crawl.folder / "stderr")
-        if not problems or not self._pressure.is_high or len(problems) > dropped:
-            return False
-        self._notes.append(
-            f"{len(problems)} pages were fetched again by workers that could not make themselves"
-            f" heard: somebody waited for a processor {self._pressure.share:.0%} of the time."
-        )
-        return True
-
-    def _hear_origin(
-        self, target: SimTarget, crawl: Crawl, course: Course, report: Report
-    ) -> Report:
+    def _hear_origin(self, target: SimTarget, course: Course, report: Report) -> Report:
         accesses = target.accesses()
         manners = check_manners(
             accesses,
@@ -164,8 +151,12 @@ class Trial:
         truths = target.truths()
         again = repetitions(accesses, truths, course.faults)
         stale = unfenced(accesses, truths, course.faults)
-        repeated = [] if self._excused(crawl, again.problems) else again.problems
-        found = (*manners.problems, *repeated, *stale)
+        found = (*manners.problems, *again.problems, *stale)
+        if again.problems and self._pressure.is_high:
+            self._notes.append(
+                f"somebody waited for a processor {self._pressure.share:.0%} of the time: a worker"
+                " that gets none in time loses its leases; try a longer --lease"
+            )
         sent_s = [access.start_monotonic_s for access in accesses if is_page(access)]
         waits_s = recoveries(sent_s, course.faults)
         problems = [f"origin: {what}" for what in found]

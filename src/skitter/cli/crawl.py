@@ -7,7 +7,7 @@ import click
 
 from skitter.cli.invocation import Invocation
 from skitter.cli.loading import Loading
-from skitter.cli.options import examples
+from skitter.cli.options import Seconds, examples
 
 __all__ = ["crawl"]
 
@@ -37,7 +37,10 @@ def _to_delays(
 )
 @click.argument("urls", nargs=-1, required=True, metavar="URL...|@FILE|-")
 @click.option(
-    "--depth", type=click.IntRange(min=0), help="Links to follow from a seed.  [default: 10]"
+    "--depth",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Links to follow from a seed.  [default: 10]",
 )
 @click.option(
     "--scope",
@@ -69,7 +72,7 @@ def _to_delays(
 )
 @click.option(
     "--delay",
-    type=click.FloatRange(min=0),
+    type=Seconds(min=0),
     metavar="S",
     help="Seconds between two requests to a domain.  [default: 1]",
 )
@@ -77,7 +80,7 @@ def _to_delays(
     "--retries",
     callback=_to_delays,
     metavar="S,…",
-    help="Seconds before each further try of what failed; 'none': no other.  [default: 1,5,15]",
+    help="Seconds before each further try of what failed; 'none' for no other.  [default: 1,5,15]",
 )
 @click.option(
     "--concurrency",
@@ -90,7 +93,7 @@ def _to_delays(
 )
 @click.option(
     "--max-crawl-delay",
-    type=click.FloatRange(min=0),
+    type=Seconds(min=0),
     metavar="S",
     help="Leave out hosts whose crawl-delay is longer.  [default: any is kept]",
 )

@@ -3,14 +3,13 @@
 import json
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 from msgspec.structs import asdict
 
 from skitter.cli.crawl_job import CrawlJob
 from skitter.cli.failures import ADVICE, share_failed
-from skitter.cli.units import duration, size
+from skitter.cli.units import duration, near, size
 from skitter.config.settings import Settings
 from skitter.engine.crawl import Summary
 from skitter.models import JobState
@@ -39,6 +38,8 @@ def describe(
             **asdict(spec),
             "delay_s": settings.politeness.delay_s,
             "concurrency": settings.politeness.concurrency,
+            "retries_s": settings.retry.delays_s,
+            "cookies": settings.fetch.cookies,
             "proxies": list(proxies),
             "data": data,
             "outputs": list(outputs),
@@ -55,6 +56,8 @@ def describe(
         ("robots", spec.robots),
         ("sitemaps", "read" if spec.sitemaps else "not read"),
         ("rate", _rate(settings)),
+        ("retries", _retries(settings)),
+        ("cookies", "" if settings.fetch.cookies else "not sent back"),
         ("proxies", _some(proxies)),
         ("data", data),
         ("outputs", " ".join(outputs)),
@@ -72,9 +75,15 @@ def _some(things: Sequence[str]) -> str:
 
 def _rate(settings: Settings) -> str:
     politeness = settings.politeness
-    return (
-        f"{politeness.delay_s:g} s between requests to a domain, {politeness.concurrency} at once"
-    )
+    pace = f"{politeness.delay_s:g} s between requests to a domain"
+    if politeness.hits:
+        pace = f"{politeness.hits} requests in {politeness.window_s:g} s to a domain"
+    return f"{pace}, {politeness.concurrency} at once"
+
+
+def _retries(settings: Settings) -> str:
+    waits = ", ".join(f"{delay_s:g}" for delay_s in settings.retry.delays_s)
+    return f"after {waits} s" if waits else "none"
 
 
 def say_summary(summary: Summary, command: str, *, finished_before: bool) -> None:
@@ -83,7 +92,7 @@ def say_summary(summary: Summary, command: str, *, finished_before: bool) -> Non
         click.echo(f"Job {summary.job} is finished; nothing was fetched.")
     _say_counts(summary)
     for path in summary.outputs:
-        click.echo(f"  {_near(path)}")
+        click.echo(f"  {near(path)}")
     click.echo(f"  {summary.data}  (skitter show URL, skitter export, skitter jobs show)")
     if summary.state is JobState.PAUSED:
         click.secho(f"Interrupted. To go on: {command}", bold=True)
@@ -102,14 +111,6 @@ def warn_of_failure(summary: Summary) -> None:
         fg="yellow",
         err=True,
     )
-
-
-def _near(path: str) -> str:
-    """The path as somebody in this folder would type it."""
-    try:
-        return str(Path(path).relative_to(Path.cwd()))
-    except ValueError:
-        return path
 
 
 def _say_counts(summary: Summary) -> None:

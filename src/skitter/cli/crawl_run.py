@@ -39,8 +39,6 @@ __all__ = ["run"]
 def run(options: Options) -> int:
     """The exit code."""
     _calm_collector()
-    # Before and after the crawl itself both signals just end the run, cleaning up on the way.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with hold_folder(options.data):
             # A loop for each part: none of its threads is left when the next one forks.

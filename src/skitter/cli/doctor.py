@@ -22,7 +22,7 @@ COLORS = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("skitter-data"),
     metavar="DIR",
-    show_default="./skitter-data",
+    show_default=True,
     help="The data folder to check; it is not created.",
 )
 def doctor(as_json: bool, data: Path) -> int:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from skitter.cli.columns import print_columns
+from skitter.cli.units import duration
 from skitter.frontier.base import DomainInfo
+from skitter.politeness.backoff import in_words
 from skitter.politeness.breaker import BreakerState
 
 __all__ = ["print_domain", "print_domains"]
@@ -14,14 +15,19 @@ __all__ = ["print_domain", "print_domains"]
 
 def print_domains(found: Sequence[DomainInfo]) -> None:
     """A table, longest queue first."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("domain", "queued", "in flight", "rate", "due in", "state"):
-        right = title in {"queued", "in flight", "due in"}
-        table.add_column(title, justify="right" if right else "left")
-    for info in found:
-        cells = (str(info.queued), str(info.in_flight), info.rate.said(), f"{info.due_in_s:.1f} s")
-        table.add_row(info.domain, *cells, _state(info))
-    Console().print(table)
+    titles = ("domain", "queued", "in flight", "rate", "due in", "state")
+    rows = [
+        (
+            info.domain,
+            str(info.queued),
+            str(info.in_flight),
+            info.rate.said(),
+            duration(info.due_in_s),
+            _state(info),
+        )
+        for info in found
+    ]
+    print_columns(titles, rows, right={"queued", "in flight", "due in"})
 
 
 def print_domain(info: DomainInfo) -> None:
@@ -34,7 +40,7 @@ def print_domain(info: DomainInfo) -> None:
         "in flight": info.in_flight,
         "rate": info.rate.said() + ("" if info.rate == info.law else f"  (allowed: {law})"),
         "set by": _origin(info),
-        "due in": f"{info.due_in_s:.1f} s",
+        "due in": duration(info.due_in_s),
         "breaker": info.breaker.value.replace("_", " ") + _failures(info),
         "back-off": f"step {info.hold_step}" if info.hold_step else "none",
         "slowed": f"{info.slowed:g} times, its server is slow" if info.slowed > 1 else "no",
@@ -52,7 +58,7 @@ def _state(info: DomainInfo) -> str:
     if info.given_up:
         return "given up"
     if info.hold_reason:
-        return f"waits: {info.hold_reason}"
+        return f"waits: {in_words(info.hold_reason)}"
     if info.breaker is not BreakerState.CLOSED:
         return f"breaker {info.breaker.value.replace('_', ' ')}"
     if info.slowed > 1 or info.lowered > 1:

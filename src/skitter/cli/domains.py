@@ -10,8 +10,9 @@ import msgspec
 
 from skitter.cli.domain_table import print_domain, print_domains
 from skitter.cli.invocation import Invocation
-from skitter.cli.options import examples
+from skitter.cli.options import Seconds, examples
 from skitter.cli.reading import data_option
+from skitter.cli.units import duration
 from skitter.config.manners import DomainManners
 from skitter.config.settings import Settings
 from skitter.engine.folder import DataFolder, frontier_socket
@@ -76,14 +77,19 @@ _domain = click.argument("domain", callback=_to_domain)
 def domains() -> None:
     """Look at the domains of a crawl, change their rates, hold or block one.
 
-    While the crawl runs, in another terminal, a change counts from the next request on; without
-    one it is kept for the next run.
+    While a crawl runs, in another terminal, a change counts from the next request on. When none
+    runs, it is kept for the next one.
     """
 
 
 @domains.command("list", epilog=examples("skitter domains list", "skitter domains list --json"))
 @click.option(
-    "--limit", type=click.IntRange(1), default=100, show_default=True, help="Longest queues first."
+    "--limit",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="How many to list.",
 )
 @data_option
 @_as_json
@@ -122,11 +128,9 @@ def show(invocation: Invocation, domain: str, data: Path, as_json: bool) -> None
     ),
 )
 @_domain
-@click.option("--delay", type=click.FloatRange(0), metavar="S", help="Seconds between requests.")
-@click.option("--hits", type=click.IntRange(1), metavar="N", help="Requests per --window.")
-@click.option(
-    "--window", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds of --hits."
-)
+@click.option("--delay", type=Seconds(0), metavar="S", help="Seconds between requests.")
+@click.option("--hits", type=click.IntRange(1), metavar="N", help="Requests in each --window.")
+@click.option("--window", type=Seconds(0, min_open=True), metavar="S", help="Window of --hits.")
 @click.option("--burst/--even", default=None, help="Let --hits come at once, or evenly spaced.")
 @click.option(
     "--scale",
@@ -178,14 +182,23 @@ def set_rate(
 )
 @_domain
 @click.option(
-    "--for", "wait_s", callback=_to_seconds, required=True, metavar="TIME", help="0 ends it."
+    "--for",
+    "wait_s",
+    callback=_to_seconds,
+    required=True,
+    metavar="TIME",
+    help="Seconds, or 10m, 2h, 1d; 0 ends it.",
 )
 @data_option
 @click.pass_obj
 def hold(invocation: Invocation, domain: str, wait_s: float, data: Path) -> None:
-    """Leave a domain alone for a while, or with `--for 0` end any hold, breaker or lowered rate."""
+    """Leave a domain alone for a while.
+
+    `--for 0` ends any hold, closes its breaker and takes lowered rates back.
+    """
     _ask(invocation, data, lambda frontier: frontier.rest(domain, wait_s, _BY_HAND), changes=True)
-    click.echo(f"{domain} is left alone for {wait_s:g} s." if wait_s else f"{domain} may be asked.")
+    rest = f"is left alone for {duration(wait_s)}" if wait_s else "may be asked again"
+    click.echo(f"{domain} {rest}.")
 
 
 @domains.command("block", epilog=examples("skitter domains block example.com"))
@@ -193,7 +206,10 @@ def hold(invocation: Invocation, domain: str, wait_s: float, data: Path) -> None
 @data_option
 @click.pass_obj
 def block(invocation: Invocation, domain: str, data: Path) -> None:
-    """Ask a domain for nothing until it is unblocked; its queue is kept."""
+    """Ask a domain for nothing until it is unblocked.
+
+    What is queued for it is kept.
+    """
     _ask(invocation, data, lambda frontier: frontier.block(domain, blocked=True), changes=True)
     click.echo(f"{domain} is blocked.")
 

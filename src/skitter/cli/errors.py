@@ -24,6 +24,14 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 3
 EXIT_PIPE_CLOSED = 141
 
+#: What click calls its types, and what people do; the longer first.
+_JARGON = {
+    "a valid integer range": "a whole number",
+    "a valid float range": "a number",
+    "a valid integer": "a whole number",
+    "a valid float": "a number",
+}
+
 
 def guarded(run: Callable[[], object], invocation: Invocation) -> int:
     """Call `run` and return the exit code; an int that it returns is the exit code."""
@@ -83,6 +91,8 @@ def _report(error: Exception, invocation: Invocation) -> int:
 
 def _usage(error: click.ClickException) -> str:
     message = error.format_message().rstrip(".")
+    for jargon, words in _JARGON.items():
+        message = message.replace(jargon, words)
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{message}; see '{context.command_path} --help'" if context else message
 

@@ -1,8 +1,6 @@
 """`skitter export`: write a crawl's records to files, during the crawl or long after."""
 
 import asyncio
-import signal
-import threading
 from pathlib import Path
 
 import click
@@ -12,6 +10,7 @@ from msgspec import Struct
 from skitter.cli.invocation import Invocation
 from skitter.cli.options import examples
 from skitter.cli.reading import choose_job, data_option, job_option
+from skitter.cli.units import near, size
 from skitter.errors import UsageError
 from skitter.frontier.base import JobInfo
 from skitter.models import JobState
@@ -59,8 +58,6 @@ def export(
     or not at all; one of the same name is replaced. Works while the crawl runs.
     """
     outputs = parse_outputs(files)
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     written = asyncio.run(
         _export(invocation, outputs, data, job_name, everything=everything, include_body=body)
     )
@@ -68,7 +65,7 @@ def export(
         click.echo(msgspec.json.encode(written))
         return
     for file in written:
-        click.echo(f"{file.path}: {file.records} records, {file.bytes} bytes")
+        click.echo(f"{near(file.path)}: {file.records:,} records, {size(file.bytes)}")
 
 
 async def _export(
@@ -96,8 +93,8 @@ async def _export(
 
 async def _write(output: OutputFile, source: Source) -> _Written:
     records = await write_whole(output, source)
-    size = output.path.stat().st_size
-    return _Written(path=str(output.path), records=records, bytes=size)
+    length = output.path.stat().st_size
+    return _Written(path=str(output.path), records=records, bytes=length)
 
 
 async def _refuse_growing_files(

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from skitter.catalog.base import SavedOutput
+from skitter.cli.columns import print_columns
 from skitter.cli.invocation import Invocation
 from skitter.cli.options import examples
 from skitter.cli.reading import choose_job, data_option, job_option, printable
@@ -202,12 +203,10 @@ def _masked(spec: JobSpec) -> JobSpec:
 
 
 def _print_rows(rows: Sequence[_Job]) -> None:
-    header = ("JOB", "STATE", "PAGES", "FAILED", "REDIRECTED", "DROPPED", "QUEUED", "CREATED (UTC)")
-    lines = [header, *(_columns(row) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines if rows or sys.stdout.isatty() else ():
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+    if rows or sys.stdout.isatty():
+        numbers = ("pages", "failed", "redirected", "dropped", "queued")
+        titles = ("job", "state", *numbers, "created (UTC)")
+        print_columns(titles, [_columns(row) for row in rows], right=numbers)
 
 
 def _columns(row: _Job) -> tuple[str, ...]:
@@ -226,4 +225,6 @@ def _text(value: object) -> str:
     if isinstance(value, list | tuple):
         words = (": ".join(word) if isinstance(word, list | tuple) else str(word) for word in value)
         return ", ".join(words) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "none" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Ctrl+C while modules load. Imports little itself: it comes before everything else."""
+"""Ctrl+C and SIGTERM while modules load. Imports little itself: it comes before everything else."""
 
 import os
 import signal
@@ -6,25 +6,29 @@ import sys
 
 __all__ = ["Loading"]
 
+#: Signal -> what it does where nobody has said otherwise.
+_USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+
 
 class Loading:
-    """While inside, Ctrl+C ends the program on the spot, with one line.
+    """While inside, Ctrl+C and SIGTERM end the program on the spot, with one line.
 
     Nothing has begun that would need to be cleaned up, and a `KeyboardInterrupt` in the middle of
-    an import may come out of it as any other error.
+    an import may come out of it as any other error. Afterwards both raise it, so that what has
+    begun is cleaned up.
     """
 
     def __enter__(self) -> None:
-        self._before = signal.getsignal(signal.SIGINT)
+        # Whoever ignores them, or handles them, goes on doing so.
+        self._ours = [n for n, usual in _USUAL.items() if signal.getsignal(n) == usual]
         self._set(_leave)
 
     def __exit__(self, *_exc: object) -> None:
-        self._set(self._before)
+        self._set(signal.default_int_handler)
 
     def _set(self, handler: object) -> None:
-        # Whoever ignores Ctrl+C, or handles it, goes on doing so.
-        if self._before is signal.default_int_handler:
-            signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]
+        for number in self._ours:
+            signal.signal(number, handler)  # type: ignore[arg-type]
 
 
 def _leave(_number: int, _frame: object) -> None:

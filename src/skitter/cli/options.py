@@ -1,15 +1,33 @@
 """Options that every command takes, before or after its name, and how help shows examples."""
 
+import math
 from pathlib import Path
+from typing import Any
 
 import click
 
 from skitter.cli.invocation import Invocation
 
-__all__ = ["SETTINGS", "examples", "share_options"]
+__all__ = ["SETTINGS", "Seconds", "examples", "share_options"]
 
 #: For the root; click hands them down to every command.
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Seconds(click.FloatRange):
+    """A time that a clock can count: float() also knows nan and inf."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  (as click gives it)
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """The number, or a usage error."""
+        seconds: float = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
 
 
 def examples(*lines: str) -> str:

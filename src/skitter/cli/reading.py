@@ -22,7 +22,7 @@ data_option: _Decorator = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("skitter-data"),
     metavar="DIR",
-    show_default="./skitter-data",
+    show_default=True,
     help="The data folder of the crawl.",
 )
 job_option: _Decorator = click.option(

@@ -1,5 +1,6 @@
 """Writes `docs/reference/` from the code: `python -m skitter.cli.reference [FOLDER]`."""
 
+import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,7 +81,7 @@ def _settings() -> Iterator[str]:
 
 
 def _domains() -> Iterator[str]:
-    yield from ("", f"## {DOMAINS}", "", (DomainManners.__doc__ or "").strip(), "")
+    yield from ("", f"## {DOMAINS}", "", inspect.getdoc(DomainManners) or "", "")
     yield from ("```toml", '[domains."example.com"]', "delay_s = 5", "concurrency = 1", "```", "")
     yield from ("| key | type |", "|---|---|")
     for name, kind in get_type_hints(DomainManners, include_extras=True).items():

@@ -1,6 +1,8 @@
-"""Quantities as people say them."""
+"""Quantities and paths as people say them."""
 
-__all__ = ["duration", "size"]
+from pathlib import Path
+
+__all__ = ["duration", "near", "size"]
 
 
 def duration(seconds: float) -> str:
@@ -13,6 +15,14 @@ def duration(seconds: float) -> str:
         return f"{minutes} min {rest:02} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min"
+
+
+def near(path: str) -> str:
+    """The path as somebody in this folder would type it."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
 
 
 def size(count: float) -> str:

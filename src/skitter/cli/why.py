@@ -112,13 +112,18 @@ def _robots(story: Story) -> str:
     if robots is None:
         return "not asked for, or not in the fetch log: nothing is known of it"
     if robots.status is None or robots.status >= 500:
-        return f"could not be had ({robots.status or 'no answer'}), at {robots.read}"
+        return f"could not be had ({robots.status or 'no answer'}), at {_when(robots.read)}"
     verdict = "allowed" if robots.allowed else "forbidden"
     line = "no line is about it"
     if robots.line_number is not None:
         line = f"line {robots.line_number}, {robots.line!r}, for {robots.agent}"
     delay = f"; crawl-delay {robots.crawl_delay_s:g} s" if robots.crawl_delay_s else ""
-    return f"{verdict}: {line}{delay}; read at {robots.read}"
+    return f"{verdict}: {line}{delay}; read at {_when(robots.read)}"
+
+
+def _when(timestamp: str) -> str:
+    """A record's timestamp for people: milliseconds, and the zone that scripts know."""
+    return f"{timestamp[:23].replace('T', ' ')} UTC"
 
 
 def _budget(story: Story) -> str:
@@ -135,14 +140,14 @@ def _tries(story: Story) -> Iterator[tuple[str, str]]:
         end = "its end was not seen"
         if one.elapsed_ms is not None:
             end = f"{one.error or one.status} after {one.elapsed_ms} ms"
-        yield ("" if number else "tries"), f"{one.sent} {one.worker}: {end}"
+        yield ("" if number else "tries"), f"{_when(one.sent)} {one.worker}: {end}"
 
 
 def _record(story: Story) -> Iterator[tuple[str, str]]:
     record = story.record
     if record is None:
         return
-    yield "record", f"{record.id}, {record.timestamp}, {size(record.length)}"
+    yield "record", f"{record.id}, {_when(record.timestamp)}, {size(record.length)}"
     if record.segment is not None:
         yield "stored", f"{record.segment} at {record.offset}"
 

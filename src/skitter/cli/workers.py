@@ -7,9 +7,8 @@ from typing import TypeVar
 
 import click
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
+from skitter.cli.columns import print_columns
 from skitter.cli.options import examples
 from skitter.cli.reading import data_option
 from skitter.engine.folder import DataFolder, control_socket
@@ -55,12 +54,8 @@ def list_workers(data: Path, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode([_row(status) for status in found]))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in _TITLES:
-        table.add_column(title, justify="left" if title in {"id", "state"} else "right")
-    for status in found:
-        table.add_row(*(_shown(value) for value in list(_row(status).values())[: len(_TITLES)]))
-    Console().print(table)
+    rows = [[_shown(value) for value in _row(status).values()] for status in found]
+    print_columns(_TITLES, [row[: len(_TITLES)] for row in rows], right=_TITLES[2:])
     click.echo(_rule(found[0]))
 
 

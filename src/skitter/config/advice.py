@@ -19,7 +19,7 @@ WORDS = {
     "str": "text",
 }
 
-QUOTED_TYPE = re.compile(r"`(\w+)`(?= (?:[<>]|of )|,|$| - )")
+QUOTED_TYPE = re.compile(r"`(\w+)(?: \| null)?`(?= (?:[<>]|of )|,|$| - )")
 
 
 def explain(complaint: str, annotation: object) -> str:
@@ -30,6 +30,8 @@ def explain(complaint: str, annotation: object) -> str:
     text = re.sub(r"matching regex .*", "of printable ASCII without line breaks", complaint)
     text = QUOTED_TYPE.sub(lambda match: WORDS.get(match[1], match[1]), text)
     text = re.sub(r" - at `\$\[(\d+)\]`", lambda match: f" in place {int(match[1]) + 1}", text)
+    text = re.sub(r" - at `\$\.(\w+)`", lambda match: f" for {match[1]}", text)
+    text = re.sub(r"Object contains unknown field `?(\w+)`?", r"no such setting: \1", text)
     text = re.sub(r"\.0\b", "", text)
     return text.replace("`", "").replace("Expected", "expected")
 

@@ -20,8 +20,10 @@ from skitter.config.manners import DomainManners
 from skitter.config.secrets import masked_setting
 from skitter.config.settings import Settings
 from skitter.config.sources import Raw, find_file, from_environment, from_file
-from skitter.errors import ConfigError
+from skitter.errors import ConfigError, InvalidURLError
 from skitter.urls.address import is_server
+from skitter.urls.domain import domain_of_url
+from skitter.urls.normalize import normalize
 
 __all__ = ["DEFAULT", "Loaded", "load"]
 
@@ -74,14 +76,28 @@ def _manners(raw: Raw) -> DomainManners:
     domain = raw.name.removeprefix(f"{DOMAINS}.")
     if raw.is_text or not isinstance(raw.value, dict):
         raise ConfigError(f'{raw.source}: a domain is a table in a file: [{DOMAINS}."{domain}"]')
+    place = f'{raw.source}: [{DOMAINS}."{domain}"]'
+    _check_domain(domain, place)
     try:
         own = msgspec.convert(raw.value, DomainManners)
         for value in raw.value.values():
             _refuse_non_finite(value)
     except msgspec.ValidationError as error:
-        message = f"{raw.source}: {raw.name}: {explain(str(error), DomainManners)}"
+        message = f"{place}: {explain(str(error), DomainManners)}"
         raise ConfigError(message) from error
+    if own.delay_s is not None and own.hits is not None:
+        raise ConfigError(f"{place}: delay_s and hits are two ways to say the same: choose one")
     return own
+
+
+def _check_domain(name: str, place: str) -> None:
+    """Rates are for whole domains, written as the crawl writes them."""
+    try:
+        domain = domain_of_url(normalize(f"http://{name}/"))
+    except InvalidURLError as error:
+        raise ConfigError(f"{place}: {name!r} is not a domain") from error
+    if domain != name:
+        raise ConfigError(f"{place}: rates are for whole domains: use {domain}")
 
 
 def _from_flags(flags: Mapping[str, object]) -> list[Raw]:
@@ -173,10 +189,18 @@ def _check_together(settings: Settings, sources: Mapping[str, str]) -> None:
         if not is_server(server):
             message = f"{sources['dns.servers']}: dns.servers: {server!r} is not ADDRESS[:PORT]"
             raise ConfigError(message)
+    for domain, own in settings.domains.items():
+        if own.hits is None and not settings.politeness.hits and _shapes_hits(own):
+            place = f'{sources[f"{DOMAINS}.{domain}"]}: [{DOMAINS}."{domain}"]'
+            raise ConfigError(f"{place}: window_s, moderated, elastic and scale go with hits")
     ca_file = settings.fetch.ca_file.strip()
     if ca_file and not Path(ca_file).is_file():
         message = f"{sources['fetch.ca_file']}: fetch.ca_file: no such file"
         raise ConfigError(message)
+
+
+def _shapes_hits(own: DomainManners) -> bool:
+    return any(v is not None for v in (own.window_s, own.moderated, own.elastic, own.scale))
 
 
 def _refuse_pair(sources: Mapping[str, str], name: str, rule: str, other: str) -> NoReturn:

@@ -123,9 +123,9 @@ class Breaker(Struct, frozen=True, kw_only=True):
         float, Meta(gt=0, description="Wait before each single request that tries it again.")
     ] = 60.0
     long_after: Annotated[
-        int, Meta(ge=1, description="After more failures in a row than this, the wait is longer:")
+        int, Meta(ge=1, description="More failures in a row than this make the wait longer.")
     ] = 100
-    long_open_s: Annotated[float, Meta(gt=0, description="so long.")] = 300.0
+    long_open_s: Annotated[float, Meta(gt=0, description="That longer wait.")] = 300.0
     give_up_s: Annotated[
         float,
         Meta(
@@ -147,11 +147,11 @@ class Throttle(Struct, frozen=True, kw_only=True):
         ),
     ] = True
     slow_ratio: Annotated[
-        float, Meta(gt=1, description="So many times its usual time per transfer is slow,")
+        float, Meta(gt=1, description="Slow is so many times its usual time per transfer …")
     ] = 3.0
-    slow_s: Annotated[float, Meta(ge=0, description="if it is also this long.")] = 1.0
+    slow_s: Annotated[float, Meta(ge=0, description="… and at least this long.")] = 1.0
     max_factor: Annotated[
-        float, Meta(ge=1, description="At most so many times fewer requests.")
+        float, Meta(ge=1, description="A slow server is asked at most so many times less often.")
     ] = 8.0
 
 
@@ -168,16 +168,22 @@ class Blocking(Struct, frozen=True, kw_only=True):
         float, Meta(gt=0, description="How long a domain that blocks us is left alone.")
     ] = 3_600.0
     factor: Annotated[
-        float, Meta(ge=1, description="After each such rest it is asked so many times less often,")
+        float, Meta(ge=1, description="After each such rest it is asked so many times less often.")
     ] = 2.0
-    max_factor: Annotated[float, Meta(ge=1, description="at most this,")] = 16.0
+    max_factor: Annotated[
+        float, Meta(ge=1, description="The most that `blocking.factor` adds up to.")
+    ] = 16.0
     forgive_transfers: Annotated[
-        int, Meta(ge=1, description="until so many good answers take one step back.")
+        int, Meta(ge=1, description="So many good answers take one such step back.")
     ] = 200
 
 
 class DomainManners(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One domain's own: a table `[domains."example.com"]`. What is left out is as for all."""
+    """One domain's own: a table `[domains."example.com"]`. What is left out is as for all.
+
+    Keys mean what they do in `[politeness]`; say `delay_s` or `hits`, not both. `blocked = true`
+    keeps what is queued but asks for none of it.
+    """
 
     delay_s: Annotated[float, Meta(ge=0)] | None = None
     hits: Annotated[int, Meta(ge=1)] | None = None

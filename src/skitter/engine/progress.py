@@ -9,6 +9,7 @@ from skitter.clock import Clock
 from skitter.engine.commit import Finished
 from skitter.frontier.base import DomainInfo, Frontier
 from skitter.models import NO_STRAIN, JobCounts, Outcome, Strain, Verdict
+from skitter.politeness.backoff import in_words
 from skitter.urls.domain import domain_of_url
 
 __all__ = ["DomainSpeed", "Progress", "Snapshot"]
@@ -125,18 +126,24 @@ class Progress:
         return (pages - before) / (now - then) if now > then else 0.0
 
     def _limit(self, domains: Sequence[DomainInfo], in_flight: int, counts: JobCounts) -> str:
-        held = [d for d in domains if d.hold_reason and d.queued]
-        if held and in_flight == 0:
-            first = held[0]
-            return f"waiting for {first.domain}: {first.hold_reason}, {first.due_in_s:.0f} s more"
+        waiting = [d for d in domains if d.queued]
+        free = [d for d in waiting if not d.hold_reason and not d.blocked]
+        if waiting and not free and in_flight == 0:
+            return _rest(next((d for d in waiting if not d.blocked), waiting[0]))
         if in_flight >= self._concurrency > 1:
             return f"limited by --concurrency {self._concurrency}"
-        waiting = [d for d in domains if d.queued]
-        if waiting and all(d.due_in_s > 0 or d.in_flight >= d.rate.concurrency for d in waiting):
-            return _politeness(waiting[0])
+        if free and all(d.due_in_s > 0 or d.in_flight >= d.rate.concurrency for d in free):
+            return _politeness(free[0])
         if in_flight == 0 and counts.queued and not waiting:
             return f"waiting to try {counts.queued} again that failed"
         return ""
+
+
+def _rest(domain: DomainInfo) -> str:
+    if domain.blocked:
+        return f"waiting for {domain.domain}: it is blocked, `skitter domains unblock`"
+    reason = in_words(domain.hold_reason or "")
+    return f"waiting for {domain.domain}: {reason}, {domain.due_in_s:.0f} s more"
 
 
 def _politeness(domain: DomainInfo) -> str:

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from skitter.engine.story import Story
 from skitter.frontier.base import JobInfo
 from skitter.models import DropReason, JobState
+from skitter.politeness.backoff import in_words
 
 __all__ = ["TRAPS", "sentence"]
 
@@ -94,7 +95,7 @@ def _waiting(story: Story, job: JobInfo) -> str:
         return f"It waits: {story.budget.domain} is blocked."
     if queue.next_try_in_s:
         return f"It failed in passing; its next try is in {queue.next_try_in_s:.0f} s."
-    held = f", which rests ({queue.hold_reason})" if queue.hold_reason else ""
+    held = f", which rests ({in_words(queue.hold_reason)})" if queue.hold_reason else ""
     return (
         f"It waits for its turn at {story.budget.domain}{held}: {queue.ahead} come first,"
         f" one every {queue.interval_s:g} s, the next in {queue.due_in_s:.1f} s."

@@ -4,13 +4,11 @@ from msgspec.structs import asdict
 
 from skitter.config.manners import DomainManners, Politeness
 from skitter.config.settings import Settings
-from skitter.errors import ConfigError
 from skitter.frontier.health import Rules
 from skitter.politeness.blocking import BlockingPolicy
 from skitter.politeness.breaker import BreakerPolicy
 from skitter.politeness.rates import Rate
 from skitter.politeness.throttle import ThrottlePolicy
-from skitter.urls.domain import domain_of
 
 __all__ = ["default_rate", "domain_rate", "rules"]
 
@@ -38,13 +36,9 @@ def domain_rate(own: DomainManners, default: Politeness) -> Rate:
 
 
 def rules(settings: Settings) -> Rules:
-    """Everything else. Raises ConfigError where a table names no domain."""
+    """Everything else."""
     politeness, breaker = settings.politeness, asdict(settings.breaker)
     give_up_s = breaker.pop("give_up_s")
-    for name in settings.domains:
-        if domain_of(name) != name:
-            table = f'[domains."{name}"]'
-            raise ConfigError(f"{table}: rates are for whole domains: use {domain_of(name)}")
     rates = {name: domain_rate(own, politeness) for name, own in settings.domains.items()}
     most = max([politeness.concurrency, *(rate.concurrency for rate in rates.values())])
     return Rules(

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
 
-__all__ = ["BackoffPolicy", "BackoffState", "parse_retry_after"]
+__all__ = ["BackoffPolicy", "BackoffState", "in_words", "parse_retry_after"]
 
 
 class BackoffState(Struct, frozen=True, kw_only=True):
@@ -45,6 +45,12 @@ class BackoffPolicy(Struct, frozen=True, kw_only=True):
             wait_s = min(self.first_s * 2.0 ** min(step - 1, 32), self.max_s)
             wait_s += wait_s * self.jitter * random
         return BackoffState(step=step, until=max(state.until, now + wait_s))
+
+
+def in_words(reason: str) -> str:
+    """Why a domain is held, for people: `http_429` is "it answered 429", the rest is words."""
+    status = reason.removeprefix("http_")
+    return f"it answered {status}" if status != reason else reason
 
 
 def parse_retry_after(value: str | None, now_epoch_s: float) -> float | None:

@@ -33,7 +33,9 @@ class ModelEntry:
     job: ModelJob
     request: Request
     number: int
+    #: Of the request; what puts it ahead for a while is apart.
     priority: int
+    lift: int = 0
     tries: int = 0
     holds: int = 0
     #: Set while it waits for its next try.
@@ -227,7 +229,7 @@ class Model:
         self._step += 1
         for token in lost:
             lease = self.leases.pop(token)
-            lease.entry.priority += BOOST
+            lease.entry.lift += BOOST
             if lease.slot:
                 self._domain(lease.entry.request.domain).last_sent = self.now
             if lease.entry.job.state is JobState.STOPPED:
@@ -297,8 +299,8 @@ class Model:
 
     def _candidates_of(self, domain: str) -> list[ModelEntry]:
         waiting = [e for e in self.waiting(domain) if self._can_lease(e.job, mind_limits=True)]
-        top = max(entry.priority for entry in waiting)
-        best = [entry for entry in waiting if entry.priority == top]
+        top = max(entry.priority + entry.lift for entry in waiting)
+        best = [entry for entry in waiting if entry.priority + entry.lift == top]
         turn = min(self._turns[domain, entry.job] for entry in best)
         jobs = {entry.job for entry in best if self._turns[domain, entry.job] == turn}
         return [min((e for e in best if e.job is job), key=lambda e: e.number) for job in jobs]

@@ -52,8 +52,24 @@ def test_leases_past_the_deadline_are_requeued_ahead_of_their_equals(free: Stage
     again = free.lease_one("w")
     assert again.request.url == lost.request.url
     assert again.token > lost.token
-    assert again.request.priority > lost.request.priority
     assert again.tries == 0
+
+
+def test_what_puts_a_request_ahead_is_not_its_priority_even_after_a_restart(free: Stage) -> None:
+    """Links inherit the priority of their page: theirs must not depend on who died meanwhile."""
+    free.job()
+    free.add("job", [page(1), page("above", priority=5), page(2), page(3)])
+    before = free.lease("dead", 4).leases
+    free.end(before[0], Outcome.DONE, worker="dead")
+    assert free.reap("dead") == 3
+    free.add("job", [page("later", priority=5)])
+    free.reopen()
+    again = free.lease("w", 4).leases
+    assert [lease.request for lease in again[:3]] == [lease.request for lease in before[1:]]
+    free.end(again[0], Outcome.RETRY)
+    free.reap("w")
+    free.reopen()
+    assert [lease.request.priority for lease in free.lease("w", 4).leases] == [0, 0, 5, -10]
 
 
 def test_a_dead_worker_is_reaped_at_once_and_alone(free: Stage) -> None:

@@ -114,9 +114,12 @@ def test_the_file_may_be_named_by_variable_or_flag(tmp_path: Path) -> None:
         ("[security]\nallow_networks = ['10.0.0.1/8']", "10.0.0.1/8 has host bits set"),
         ("[dns]\nservers = ['ns.test']", "skitter.toml:2: dns.servers: 'ns.test' is not ADDRESS"),
         ("[fetch]\nca_file = 'no.pem'", "skitter.toml:2: fetch.ca_file: no such file"),
-        ("[domains.'a.test']\ndelay_s = -1", "skitter.toml:1: domains.a.test: expected a number"),
-        ("[domains.'a.test']\ndelay = 1", "skitter.toml:1: domains.a.test: "),
-        ("[domains.'a.test']\ndelay_s = nan", "domains.a.test: expected a"),
+        (
+            "[domains.'a.test']\ndelay_s = -1",
+            'skitter.toml:1: [domains."a.test"]: expected a number',
+        ),
+        ("[domains.'a.test']\ndelay = 1", 'skitter.toml:1: [domains."a.test"]: '),
+        ("[domains.'a.test']\ndelay_s = nan", '[domains."a.test"]: expected a'),
         ("[domains]\na = 1", 'skitter.toml:2: a domain is a table in a file: [domains."a"]'),
     ],
 )
@@ -179,10 +182,29 @@ def test_domains_have_tables_of_their_own(file: Path) -> None:
     assert made.barred == {"b.test"}
 
 
-def test_a_host_is_no_domain(file: Path) -> None:
-    file.write_text('[domains."www.a.test"]\ndelay_s = 1')
-    with pytest.raises(ConfigError, match=r"use a\.test"):
-        rules(load(folder=file.parent, environment={}).settings)
+@pytest.mark.parametrize(
+    ("domain", "own", "advice"),
+    [
+        ("www.a.test", "delay_s = 1", r"skitter\.toml:1: .* use a\.test$"),
+        ("A.test", "delay_s = 1", r"use a\.test$"),
+        ("a test", "delay_s = 1", "'a test' is not a domain"),
+        ("a.test", "delay_s = 1\nhits = 2", "delay_s and hits .* choose one"),
+        ("a.test", "window_s = 5", "go with hits"),
+        ("a.test", "delay = 1", "no such setting: delay$"),
+        ("a.test", "delay_s = -1", "expected a number >= 0 for delay_s"),
+        ("a.test", "delay_s = 'x'", "expected a number, got text for delay_s"),
+    ],
+)
+def test_a_table_of_a_domain_is_checked(file: Path, domain: str, own: str, advice: str) -> None:
+    file.write_text(f'[domains."{domain}"]\n{own}')
+    with pytest.raises(ConfigError, match=advice):
+        load(folder=file.parent, environment={})
+
+
+def test_a_window_of_a_domain_goes_with_the_hits_of_all(file: Path) -> None:
+    file.write_text('[politeness]\nhits = 2\n[domains."a.test"]\nwindow_s = 5')
+    loaded = load(folder=file.parent, environment={})
+    assert rules(loaded.settings).rates["a.test"].interval_s == 2.5
 
 
 def test_a_server_has_room_for_what_one_domain_may_have(tmp_path: Path) -> None:

@@ -320,6 +320,11 @@ def test_who_stood_still_does_not_claim_to_have_seen_the_end(
     assert isinstance(ended, Fetched)
     assert isinstance(lost, InFlight)
     assert (ended.ended, lost.seen) == (100.25, 100.25)
+    log.fetched(lease(2), FetchResult(status_code=200, sent_at=100.0))  # got round to it only now
+    clock.ring(0.25)
+    *_, late = lines_of(tmp_path)
+    assert isinstance(late, Fetched)
+    assert late.ended == 100.25
 
 
 def test_what_is_dropped_in_flight_at_the_end_has_a_line(

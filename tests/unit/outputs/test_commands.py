@@ -195,7 +195,7 @@ def test_export_writes_every_format(run: Run, jobs: Jobs, tmp_path: Path) -> Non
     assert [Path(file["path"]).name for file in written] == names
     assert {file["records"] for file in written} == {3}
     assert [file["bytes"] for file in written] == [(tmp_path / n).stat().st_size for n in names]
-    assert run("export", "all.csv", "--all", "--body").stdout.startswith(f"{tmp_path}/all.csv: 4 ")
+    assert run("export", "all.csv", "--all", "--body").stdout.startswith("all.csv: 4 ")
     rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
     assert [row["body_base64"] for row in rows] == ["", "true", "", ""]
 
@@ -240,7 +240,7 @@ def test_jobs_list_counts(run: Run, jobs: Jobs) -> None:
         "max_pages": None,
     }
     header, row = run("jobs", "list").stdout.splitlines()
-    assert header.split()[:4] == ["JOB", "STATE", "PAGES", "FAILED"]
+    assert header.split()[:4] == ["job", "state", "pages", "failed"]
     assert row.split()[:7] == ["news", "interrupted", "2", "1", "1", "0", "2"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skitter.politeness.backoff import BackoffPolicy, BackoffState, parse_retry_after
+from skitter.politeness.backoff import BackoffPolicy, BackoffState, in_words, parse_retry_after
 
 POLICY = BackoffPolicy()
 #: 6 November 1994, 08:49:37 UTC: the example of RFC 9110.
@@ -102,6 +102,14 @@ def _zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 )
 def test_retry_after_is_seconds_or_a_date(value: str | None, wait_s: float | None) -> None:
     assert parse_retry_after(value, RFC_DATE_S) == wait_s
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [("http_429", "it answered 429"), ("held by hand", "held by hand"), ("", "")],
+)
+def test_a_reason_is_told_in_words(reason: str, words: str) -> None:
+    assert in_words(reason) == words
 
 
 @settings(max_examples=300, deadline=None, database=None, derandomize=True)
