@@ -218,6 +218,7 @@ def _read(
         encoding,
         follow_nofollow=settings.links.follow_nofollow,
         max_links=settings.limits.max_links_per_page,
+        agent=token,
     )
     robots = RobotsDirectives(page.noindex or robots.noindex, page.nofollow or robots.nofollow)
     read = _Content(title=page.title, encoding=encoding, robots=robots)

@@ -27,8 +27,6 @@ _REPLACEMENT = "\ufffd".encode()
 _URL_MARGIN = "".join(map(chr, range(33)))
 _FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
 _LINK_RELATIONS = frozenset(("canonical", "next", "prev"))
-_ROBOTS_NAMES = frozenset(("robots", "skitter"))
-_META_WORD = re.compile(rb"refresh|robots|skitter", re.IGNORECASE)
 _FRAMES = frozenset((b"frame", b"iframe"))
 #: Tags, comments and the content of scripts within an anchor.
 _MARKUP = re.compile(
@@ -61,15 +59,17 @@ def parse(
     follow_nofollow: bool = True,
     max_links: int = MAX_LINKS,
     max_bytes: int = MAX_BYTES,
+    agent: str = "skitter",
 ) -> Page:
     """Reads a page of the given charset (see `skitter.extract.charset.detect`).
 
     Links are those of `a area frame iframe`, meta refresh and `link rel=canonical|next|prev`
     that can lead to http or https; empty ones and mere fragments are left out.
-    `follow_nofollow=False` leaves out those marked `rel=nofollow`.
+    `follow_nofollow=False` leaves out those marked `rel=nofollow`. Robots directives are those
+    for all and for `agent`.
     """
     truncated = len(body) > max_bytes
-    reader = _Reader(max_links=max_links, follow_nofollow=follow_nofollow)
+    reader = _Reader(max_links=max_links, follow_nofollow=follow_nofollow, agent=agent.lower())
     reader.read(_as_utf8(body[:max_bytes], charset))
     return Page(
         title=reader.title,
@@ -95,7 +95,7 @@ def _as_utf8(body: bytes, charset: str) -> bytes:
 class _Reader:
     """Collects what tags say; the first of several equal links counts."""
 
-    def __init__(self, *, max_links: int, follow_nofollow: bool) -> None:
+    def __init__(self, *, max_links: int, follow_nofollow: bool, agent: str) -> None:
         self.title: str | None = None
         self.base: str | None = None
         self.canonical: str | None = None
@@ -106,6 +106,7 @@ class _Reader:
         self._found: dict[str, str] = {}
         self._max_links = max_links
         self._follow_nofollow = follow_nofollow
+        self._agent = agent
 
     def read(self, body: bytes) -> None:
         # Pages repeat themselves: most links end at the first `in`.
@@ -163,15 +164,23 @@ class _Reader:
 
     def _meta(self, attributes: bytes) -> None:
         # Most pages have many metas and none of these: looking here first spares reading them.
-        content = _value(attributes, b"content") if _META_WORD.search(attributes) else None
+        content = (
+            _value(attributes, b"content") if _meta_word(self._agent).search(attributes) else None
+        )
         if not content:
             return
-        if (_value(attributes, b"name") or "").strip().lower() in _ROBOTS_NAMES:
+        if (_value(attributes, b"name") or "").strip().lower() in {"robots", self._agent}:
             directives = robots_directives(content)
             self.noindex = self.noindex or directives.noindex
             self.nofollow = self.nofollow or directives.nofollow
         elif (_value(attributes, b"http-equiv") or "").strip().lower() == "refresh":
             self.refresh = self.refresh or refresh_url(content)
+
+
+@lru_cache(maxsize=16)
+def _meta_word(agent: str) -> re.Pattern[bytes]:
+    """Finds the metas that may matter."""
+    return re.compile(rb"refresh|robots|" + re.escape(agent.encode()), re.IGNORECASE)
 
 
 @lru_cache(maxsize=8_192)

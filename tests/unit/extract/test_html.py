@@ -114,6 +114,13 @@ def test_robots_directives(content: str, expected: tuple[bool, bool]) -> None:
     assert robots_directives(content) == expected
 
 
+def test_robots_metas_for_another_name_of_ours() -> None:
+    page = parse(
+        b"<meta name=OurBot content=nofollow><meta name=skitter content=noindex>", agent="ourbot"
+    )
+    assert (page.nofollow, page.noindex) == (True, False)
+
+
 def test_robots_metas_for_all_and_for_us_add_up_and_others_are_ignored() -> None:
     page = parse(
         b"<meta name=Robots content=noindex><meta name=skitter content=nofollow>"
