@@ -12,6 +12,9 @@ _MIB = 1024 * 1024
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 #: Share of the machine's memory that all workers together may take.
 _MEMORY_SHARE = 0.75
+#: The most that a slow frontier weighs: fewer jobs at once help it, bodies not kept do not, and
+#: one that does not answer hands out nothing anyway.
+_LAG_PRESSURE = 0.85
 #: Where the limit of a container is written (control groups, version 2 and 1).
 _CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -50,7 +53,7 @@ class PressureGauges:
             Gauge(name="spool", pressure=backlog, reading="results wait to be written"),
             Gauge(
                 name="frontier",
-                pressure=lag_s / self._settings.max_lag_s,
+                pressure=min(lag_s / self._settings.max_lag_s, _LAG_PRESSURE),
                 reading=f"answers take {lag_s:.1f} s",
             ),
         ]

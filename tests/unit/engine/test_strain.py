@@ -55,7 +55,7 @@ async def step_after(folder: Path, turns_s: list[float]) -> Step:
         # One leap: it was us who stood still, so nobody knows how long the answer took.
         ([9.7], Step.NORMAL),
         # We looked on all the time.
-        ([0.97] * 10, Step.LINKS_WAIT),
+        ([0.97] * 10, Step.LOW_BANDS_WAIT),
     ],
 )
 def test_standing_still_is_not_held_against_the_frontier(
