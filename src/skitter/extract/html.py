@@ -69,7 +69,9 @@ def parse(
     for all and for `agent`.
     """
     truncated = len(body) > max_bytes
-    reader = _Reader(max_links=max_links, follow_nofollow=follow_nofollow, agent=agent.lower())
+    reader = _Reader(
+        max_links=max_links, follow_nofollow=follow_nofollow, agent=agent.lower().encode()
+    )
     reader.read(_as_utf8(body[:max_bytes], charset))
     return Page(
         title=reader.title,
@@ -95,7 +97,7 @@ def _as_utf8(body: bytes, charset: str) -> bytes:
 class _Reader:
     """Collects what tags say; the first of several equal links counts."""
 
-    def __init__(self, *, max_links: int, follow_nofollow: bool, agent: str) -> None:
+    def __init__(self, *, max_links: int, follow_nofollow: bool, agent: bytes) -> None:
         self.title: str | None = None
         self.base: str | None = None
         self.canonical: str | None = None
@@ -164,23 +166,18 @@ class _Reader:
 
     def _meta(self, attributes: bytes) -> None:
         # Most pages have many metas and none of these: looking here first spares reading them.
-        content = (
-            _value(attributes, b"content") if _meta_word(self._agent).search(attributes) else None
-        )
+        written = attributes.lower()
+        if not (b"robots" in written or b"refresh" in written or self._agent in written):
+            return
+        content = _value(attributes, b"content")
         if not content:
             return
-        if (_value(attributes, b"name") or "").strip().lower() in {"robots", self._agent}:
+        if (_value(attributes, b"name") or "").strip().lower() in {"robots", self._agent.decode()}:
             directives = robots_directives(content)
             self.noindex = self.noindex or directives.noindex
             self.nofollow = self.nofollow or directives.nofollow
         elif (_value(attributes, b"http-equiv") or "").strip().lower() == "refresh":
             self.refresh = self.refresh or refresh_url(content)
-
-
-@lru_cache(maxsize=16)
-def _meta_word(agent: str) -> re.Pattern[bytes]:
-    """Finds the metas that may matter."""
-    return re.compile(rb"refresh|robots|" + re.escape(agent.encode()), re.IGNORECASE)
 
 
 @lru_cache(maxsize=8_192)
