@@ -5,8 +5,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 URL ?=
 ROUNDS ?= 3
-# Many tests wait for a server or a clock: one process more than there are cores keeps them busy.
-JOBS ?= $(shell echo $$(($$(nproc) + 1)))
 PLOT ?=
 .DELETE_ON_ERROR:
 .PHONY: help crawl test lint types unit servers bench chaos docs format clean
@@ -27,7 +25,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.installed-dev servers
-	$(BIN)/pytest -n $(JOBS) -m "not slow"
+	$(BIN)/pytest -n auto -m "not slow"
 
 servers:
 	@tests/install-servers
